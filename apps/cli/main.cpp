@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "commands.h"
+#include "juno/version.h"
+
+namespace juno::cli {
+namespace {
+
+int fail(const std::string& message, ExitStatus status) {
+  fmt::print(stderr, "juno: {}\n", message);
+  return status;
+}
+
+int run_program(int argc, char** argv) {
+  CLI::App program("Compiles low-bit GGUF weights at load time for fast CPU inference in llama.cpp", "juno");
+  program.set_version_flag("--version", fmt::format("juno {} (llama.cpp {})", kVersion, kLlamaCpp));
+  program.require_subcommand(1);
+  const Command inspect = add_inspect(program);
+  const Command run = add_run(program);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return program.exit(error);  // --help
+    return fail(fmt::format("{} (see juno --help)", error.what()), exit_usage);
+  }
+  Status status = program.got_subcommand("inspect") ? inspect() : run();
+  if (status) status = flush_output();
+  if (!status) {
+    return fail(status.error().message(),
+                status.error().code == ErrorCode::invalid_argument ? exit_usage : exit_failure);
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+Status flush_output() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    return Error{ErrorCode::write_failed, "write", "standard output", "it is closed or full"};
+  }
+  return Done{};
+}
+
+}  // namespace juno::cli
+
+int main(int argc, char** argv) {
+#if defined(SIGPIPE)
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error like any other
+#endif
+  try {
+    return juno::cli::run_program(argc, argv);
+  } catch (const std::exception& error) {
+    // Memory, mostly: what the library foresees comes back as a Status.
+    std::fprintf(stderr, "juno: %s\n", error.what());
+    return juno::cli::exit_failure;
+  }
+}

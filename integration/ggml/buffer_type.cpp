@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "buffer_type.h"
+
+#include <chrono>
+#include <deque>
+#include <new>
+
+#include "base/bytes.h"
+#include "engine.h"
+#include "ggml-backend-impl.h"
+#include "ggml-cpu.h"
+#include "ggml-impl.h"
+#include "memory.h"
+#include "traits_provider.h"
+
+namespace juno::integration {
+namespace {
+
+/// What a ggml buffer of ours points to.
+struct Buffer {
+  std::byte* pages;
+  std::size_t bytes;
+  std::deque<TensorState> states;  // addresses stay valid; ggml fills a buffer from one thread
+};
+
+Buffer& context_of(ggml_backend_buffer_t buffer) { return *static_cast<Buffer*>(buffer->context); }
+
+/// Every tensor that ends up in this buffer type was accepted as the matrix of a product.
+Decision decision_for(const ggml_tensor* tensor) { return decide(facts_of(tensor, Operation::mul_mat), target()); }
+
+// --- the buffer ---
+
+void free_buffer(ggml_backend_buffer_t buffer) {
+  const Buffer* context = &context_of(buffer);
+  free_pages(context->pages, context->bytes);
+  delete context;
+}
+
+void* get_base(ggml_backend_buffer_t buffer) { return context_of(buffer).pages; }
+
+ggml_status init_tensor(ggml_backend_buffer_t buffer, ggml_tensor* tensor) {
+  if (tensor->view_src != nullptr) return GGML_STATUS_SUCCESS;  // state_of() follows views
+  try {
+    tensor->extra = &context_of(buffer).states.emplace_back(tensor, decision_for(tensor));
+  } catch (const std::bad_alloc&) {
+    return GGML_STATUS_ALLOC_FAILED;
+  }
+  return GGML_STATUS_SUCCESS;
+}
+
+/// Byte offset of a tensor (maybe a view) in the tensor that owns the state.
+std::size_t offset_in(const TensorState& state, const ggml_tensor* tensor) {
+  return static_cast<std::size_t>(static_cast<const char*>(tensor->data) -
+                                  static_cast<const char*>(state.tensor()->data));
+}
+
+void set_tensor(ggml_backend_buffer_t, ggml_tensor* tensor, const void* data, std::size_t offset, std::size_t size) {
+  TensorState& state = *state_of(tensor);
+  state.write(data, offset_in(state, tensor) + offset, size);
+}
+
+void get_tensor(ggml_backend_buffer_t, const ggml_tensor* tensor, void* data, std::size_t offset, std::size_t size) {
+  const TensorState& state = *state_of(tensor);
+  state.read(data, offset_in(state, tensor) + offset, size);
+}
+
+void memset_tensor(ggml_backend_buffer_t, ggml_tensor* tensor, std::uint8_t value, std::size_t offset,
+                   std::size_t size) {
+  TensorState& state = *state_of(tensor);
+  const std::vector<std::uint8_t> bytes(size, value);
+  state.write(bytes.data(), offset_in(state, tensor) + offset, size);
+}
+
+void clear(ggml_backend_buffer_t buffer, std::uint8_t value) {
+  Buffer& context = context_of(buffer);
+  std::memset(context.pages, value, context.bytes);
+  for (TensorState& state : context.states) state.forget();
+}
+
+// --- the buffer type ---
+
+const char* get_name(ggml_backend_buffer_type_t) { return "JUNO"; }
+
+ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t type, std::size_t size) {
+  std::byte* pages = allocate_pages(size);
+  if (pages == nullptr) {
+    GGML_LOG_ERROR("juno: allocate packed weights: %zu bytes: the system has no memory for them\n", size);
+    return nullptr;
+  }
+  const ggml_backend_buffer_i interface = {
+      .free_buffer = free_buffer,
+      .get_base = get_base,
+      .init_tensor = init_tensor,
+      .memset_tensor = memset_tensor,
+      .set_tensor = set_tensor,
+      .get_tensor = get_tensor,
+      .set_tensor_2d = nullptr,
+      .get_tensor_2d = nullptr,
+      .cpy_tensor = nullptr,  // ggml then copies through get_tensor and set_tensor
+      .clear = clear,
+      .reset = nullptr,
+  };
+  return ggml_backend_buffer_init(type, interface, new Buffer{pages, size, {}}, size);
+}
+
+std::size_t get_alignment(ggml_backend_buffer_type_t) { return kLineBytes; }
+
+/// Room for either content: a tensor may stay plain for a reason that only its bytes tell.
+std::size_t get_alloc_size(ggml_backend_buffer_type_t, const ggml_tensor* tensor) {
+  return round_up(std::max<std::size_t>(ggml_nbytes(tensor), decision_for(tensor).packed_bytes), kLineBytes);
+}
+
+/// The loader would otherwise write into the tensor's memory itself, and nothing would be packed.
+bool is_host(ggml_backend_buffer_type_t) { return false; }
+
+}  // namespace
+
+ggml_backend_buffer_type_t buffer_type() {
+  static ggml_backend_buffer_type type = {
+      .iface =
+          {
+              .get_name = get_name,
+              .alloc_buffer = alloc_buffer,
+              .get_alignment = get_alignment,
+              .get_max_size = nullptr,
+              .get_alloc_size = get_alloc_size,
+              .is_host = is_host,
+          },
+      .device = ggml_backend_reg_dev_get(ggml_backend_cpu_reg(), 0),
+      .context = traits_provider(),
+  };
+  return &type;
+}
+
+TensorFacts facts_of(const ggml_tensor* tensor, Operation operation) noexcept {
+  TensorFacts facts{
+      .name = tensor->name, .type = static_cast<std::uint32_t>(tensor->type), .shape = {}, .operation = operation};
+  for (std::size_t i = 0; i < facts.shape.size(); ++i) facts.shape[i] = static_cast<std::uint64_t>(tensor->ne[i]);
+  return facts;
+}
+
+TensorState* state_of(const ggml_tensor* tensor) noexcept {
+  if (tensor == nullptr) return nullptr;
+  const ggml_tensor* root = tensor->view_src != nullptr ? tensor->view_src : tensor;
+  if (root->buffer == nullptr || root->buffer->buft != buffer_type()) return nullptr;
+  return static_cast<TensorState*>(root->extra);
+}
+
+TensorState* packed_state_of(const ggml_tensor* tensor) noexcept {
+  TensorState* state = state_of(tensor);
+  return state != nullptr && state->content() == Content::packed ? state : nullptr;
+}
+
+}  // namespace juno::integration

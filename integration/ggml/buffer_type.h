@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The buffer type that holds Juno's tensors inside ggml, and what is known of each tensor in it.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "ggml-backend.h"
+#include "ggml.h"
+#include "juno/decision.h"
+#include "juno/receipt.h"
+#include "matmul/matmul.h"
+
+namespace juno::integration {
+
+/// The buffer type "JUNO" of ggml's CPU device. One per process.
+ggml_backend_buffer_type_t buffer_type();
+
+/// What a tensor's bytes are at the moment.
+enum class Content {
+  plain,   ///< the format's own bytes, as ggml expects them (also before anything was written)
+  packed,  ///< a packed matrix
+};
+
+/// State of one tensor in a Juno buffer, at ggml_tensor::extra. Owned by the buffer. Changes only while the tensor is
+/// written, which ggml never does while a graph that uses it is computed.
+class TensorState {
+ public:
+  TensorState(ggml_tensor* tensor, Decision decision);
+
+  [[nodiscard]] Content content() const noexcept { return content_; }
+  [[nodiscard]] const Decision& decision() const noexcept { return decision_; }
+  [[nodiscard]] const ggml_tensor* tensor() const noexcept { return tensor_; }
+  /// Valid while content() is packed.
+  [[nodiscard]] matmul::PackedMatrix matrix() const noexcept;
+  [[nodiscard]] receipt::Counters& counters() noexcept { return entry_->counters(); }
+
+  /// Writes and reads the format's own bytes at a byte offset, whatever the content is. A tensor is packed as soon as
+  /// all its bytes have been written.
+  void write(const void* data, std::size_t offset, std::size_t bytes) noexcept;
+  void read(void* data, std::size_t offset, std::size_t bytes) const noexcept;
+  /// Forgets what was written; the bytes in memory are plain from now on.
+  void forget() noexcept;
+
+ private:
+  [[nodiscard]] std::byte* bytes() const noexcept { return static_cast<std::byte*>(tensor_->data); }
+  void write_part(const void* data, std::size_t offset, std::size_t bytes);
+  void pack(const std::byte* plain);
+  void report(Reason reason, std::string detail);
+
+  ggml_tensor* tensor_;
+  Decision decision_;
+  Content content_ = Content::plain;
+  std::size_t written_ = 0;  ///< bytes written without a gap from the start
+  std::uint64_t pack_nanoseconds_ = 0;
+  receipt::Ledger::Entry* entry_ = nullptr;
+};
+
+/// The state of `tensor`, or of the tensor that it is a view of, if that lies in a Juno buffer; else nullptr.
+TensorState* state_of(const ggml_tensor* tensor) noexcept;
+
+/// The same, and only if it is packed.
+TensorState* packed_state_of(const ggml_tensor* tensor) noexcept;
+
+/// `tensor` as the decision function sees it.
+TensorFacts facts_of(const ggml_tensor* tensor, Operation operation) noexcept;
+
+}  // namespace juno::integration

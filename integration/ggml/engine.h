@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The switches of Juno inside llama.cpp, one set per process:
+//   JUNO_ENGINE=juno|native   which engine; juno if unset
+//   JUNO_ISA=NAME             only kernels of this instruction set (sme2, scalar); the best if unset
+//   JUNO_RECEIPTS=FILE        write receipts there when the process exits; %p stands for the process id
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "juno/decision.h"
+#include "juno/status.h"
+
+namespace juno::integration {
+
+/// What decisions are made for: this machine, and the switches as they are now. Thread-safe.
+Target target();
+
+/// Overrides JUNO_ENGINE. Call before a model is loaded; tensors that were loaded before stay as they are.
+void set_enabled(bool enabled);
+
+/// The first switch with a value that means nothing. Juno then stays off, and a warning goes to ggml's log.
+std::optional<Error> switch_error();
+
+/// JUNO_RECEIPTS with %p replaced.
+std::optional<std::filesystem::path> receipts_path();
+
+/// Writes the process's receipts as JSON: to a temporary name first, so that the file is never half.
+Status write_receipts(const std::filesystem::path& path);
+
+}  // namespace juno::integration

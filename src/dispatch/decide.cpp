@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+
+#include "dispatch/registry.h"
+#include "gguf/tensor_type.h"
+#include "juno/decision.h"
+#include "pack/recipe_list.h"
+
+namespace juno {
+namespace {
+
+bool passes_self_test(const kernel::KernelInfo& kernel) {
+  static std::mutex mutex;
+  static std::map<const kernel::KernelInfo*, bool> results;
+  const std::lock_guard lock(mutex);
+  const auto known = results.find(&kernel);
+  if (known != results.end()) return known->second;
+  return results[&kernel] = dispatch::self_test(kernel);
+}
+
+std::string type_name(std::uint32_t type) {
+  const gguf::TensorType* known = gguf::find_tensor_type(type);
+  return known != nullptr ? std::string(known->name) : fmt::format("type {}", type);
+}
+
+}  // namespace
+
+std::string_view to_string(Reason reason) noexcept {
+  switch (reason) {
+    case Reason::compiled: return "compiled";
+    case Reason::engine_off: return "engine-off";
+    case Reason::type: return "type";
+    case Reason::operation: return "operation";
+    case Reason::shape: return "shape";
+    case Reason::no_kernel: return "no-kernel";
+    case Reason::vector_size: return "vector-size";
+    case Reason::self_test: return "self-test";
+    case Reason::not_written: return "not-written";
+    case Reason::no_memory: return "no-memory";
+  }
+  return "unknown";
+}
+
+Target this_machine() { return {.machine = cpu::facts(), .enabled = true, .isa = {}, .verified = true}; }
+
+Decision decide(const TensorFacts& tensor, const Target& target) {
+  if (!target.enabled) return {Reason::engine_off, "the native engine was asked for"};
+  const pack::Recipe* recipe = pack::find_recipe(tensor.type);
+  if (recipe == nullptr) return {Reason::type, fmt::format("{} has no recipe", type_name(tensor.type))};
+  if (tensor.operation == Operation::get_rows) return {Reason::operation, "used for row look-ups, not products"};
+  if (tensor.operation == Operation::mul_mat_id) return {Reason::operation, "no kernel for mixtures of experts yet"};
+  if (tensor.operation != Operation::mul_mat) return {Reason::operation, "not used in a matrix product"};
+  const auto& [width, rows, matrices, more] = tensor.shape;
+  if (width == 0 || width % layout::kSuperBlockWeights != 0) {
+    return {Reason::shape, fmt::format("row width {} is no multiple of {}", width, layout::kSuperBlockWeights)};
+  }
+  if (rows == 0 || matrices != 1 || more != 1) return {Reason::shape, "not a single matrix"};
+
+  const dispatch::Choice choice = dispatch::choose_kernel(recipe->layout, target.machine, target.isa);
+  if (choice.kernel == nullptr) return {choice.reason, choice.detail};
+  if (target.verified && !choice.kernel->reference && !passes_self_test(*choice.kernel)) {
+    return {Reason::self_test, fmt::format("{} gave wrong results on this CPU", dispatch::kernel_id(*choice.kernel))};
+  }
+  return {Reason::compiled, fmt::format("{} by {}", recipe->layout.name, dispatch::kernel_id(*choice.kernel)), recipe,
+          choice.kernel, recipe->layout.matrix_bytes(rows, width)};
+}
+
+}  // namespace juno

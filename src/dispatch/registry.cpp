@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dispatch/registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "dispatch/isa_list.h"
+
+namespace juno::dispatch {
+
+std::span<const kernel::KernelInfo> registry() {
+  static const std::vector<kernel::KernelInfo> kKernels = [] {
+    std::vector<kernel::KernelInfo> all;
+    for (const Isa& isa : kIsas) {
+      const auto kernels = isa.kernels();
+      all.insert(all.end(), kernels.begin(), kernels.end());
+    }
+    return all;
+  }();
+  return kKernels;
+}
+
+std::string kernel_id(const kernel::KernelInfo& kernel) {
+  return fmt::format("{}.{}.{}", kernel.operation, kernel.layout, kernel.isa);
+}
+
+const kernel::KernelInfo* reference_kernel(std::uint64_t layout_fingerprint) {
+  const auto all = registry();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const kernel::KernelInfo& kernel) {
+    return kernel.reference && kernel.layout_fingerprint == layout_fingerprint;
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
+Choice choose_kernel(const layout::Info& layout, const cpu::Facts& machine, std::string_view isa) {
+  Choice choice;
+  if (!isa.empty() && std::none_of(kIsas.begin(), kIsas.end(), [&](const Isa& known) { return known.name == isa; })) {
+    choice.detail = fmt::format("there is no instruction set named '{}'", isa);
+    return choice;
+  }
+  for (const kernel::KernelInfo& kernel : registry()) {
+    if (kernel.layout_fingerprint != layout.fingerprint) continue;
+    if (isa.empty() ? kernel.reference : kernel.isa != isa) continue;
+    if (const std::string_view missing = machine.features.first_missing(kernel.required); !missing.empty()) {
+      choice.reason = Reason::no_kernel;
+      choice.detail = fmt::format("this CPU has no {}", missing);
+      continue;
+    }
+    if (kernel.streaming_vector_bytes != 0 && kernel.streaming_vector_bytes != machine.streaming_vector_bytes) {
+      choice.reason = Reason::vector_size;
+      choice.detail = fmt::format("streaming vectors of {} bits, the kernel needs {}",
+                                  8 * machine.streaming_vector_bytes, 8 * kernel.streaming_vector_bytes);
+      continue;
+    }
+    return {&kernel, Reason::compiled, {}};
+  }
+  if (choice.detail.empty()) choice.detail = fmt::format("this build has none for {}", machine.architecture);
+  return choice;
+}
+
+}  // namespace juno::dispatch

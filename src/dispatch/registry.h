@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All kernels of this build, and which of them fits a layout and a machine.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "juno/cpu.h"
+#include "juno/decision.h"
+#include "kernel/kernel.h"
+
+namespace juno::dispatch {
+
+/// Every kernel compiled into this build, fastest instruction set first.
+std::span<const kernel::KernelInfo> registry();
+
+/// "<operation>.<layout>.<isa>".
+std::string kernel_id(const kernel::KernelInfo& kernel);
+
+/// The specification for a layout; nullptr only for a fingerprint that no layout of this build has.
+const kernel::KernelInfo* reference_kernel(std::uint64_t layout_fingerprint);
+
+/// Runs `kernel` on small known data and compares every bit with the reference kernel. The machine must have what the
+/// kernel requires. A machine whose instructions give wrong results (it has happened: firmware that loses SME state) is
+/// found out here rather than in an answer.
+bool self_test(const kernel::KernelInfo& kernel);
+
+/// A kernel, or the reason why there is none.
+struct Choice {
+  const kernel::KernelInfo* kernel = nullptr;
+  Reason reason = Reason::no_kernel;
+  std::string detail;
+};
+
+/// The first kernel in registry order that has the layout's fingerprint and that the machine can run. `isa` narrows the
+/// search to one instruction set ("" for all); only then are reference kernels considered.
+Choice choose_kernel(const layout::Info& layout, const cpu::Facts& machine, std::string_view isa);
+
+}  // namespace juno::dispatch

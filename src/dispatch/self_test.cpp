@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "base/aligned.h"
+#include "dispatch/registry.h"
+#include "layout/layout_list.h"
+
+namespace juno::dispatch {
+namespace {
+
+/// Small deterministic numbers (the generator of Numerical Recipes' "quick and dirty" kind; quality does not matter).
+class Numbers {
+ public:
+  std::uint32_t next() noexcept { return (state_ = state_ * 1664525u + 1013904223u) >> 8; }
+
+ private:
+  std::uint32_t state_ = 1;
+};
+
+/// One tile and a bit, two super-blocks, two columns: every path of a kernel that has no tail code of its own.
+struct Problem {
+  explicit Problem(const layout::Info& layout)
+      : rows(layout.tile_rows + 3), tiles(layout.matrix_bytes(rows, kWidth)), activations(kColumns * kBlocks) {
+    Numbers numbers;
+    const std::size_t tile_count = layout.tiles(rows);
+    for (std::size_t i = 0; i < tiles.size(); ++i) tiles.data()[i] = static_cast<std::byte>(numbers.next());
+    // Half floats of random bits could be NaN, which compares equal to nothing: give fields of 16 bits an exponent
+    // near 1.
+    for (std::size_t s = 0; s < tile_count * kBlocks; ++s) {
+      std::byte* super_block = tiles.data() + s * layout.super_block_bytes;
+      for (const layout::Field& field : layout.fields) {
+        if (field.bits != 16) continue;
+        for (std::size_t i = 0; i < field.count; ++i) {
+          store(super_block + field.offset + 2 * i, static_cast<std::uint16_t>(0x3800u | (numbers.next() & 0x83ffu)));
+        }
+      }
+    }
+    for (layout::ActivationBlock& block : activations) {
+      block.d = 0.01f * static_cast<float>(1 + numbers.next() % 100);
+      for (std::int8_t& q : block.q) q = static_cast<std::int8_t>(static_cast<int>(numbers.next() % 255) - 127);
+      for (std::size_t i = 0; i < std::size(block.sums); ++i) {
+        int sum = 0;
+        for (std::size_t j = 0; j < 16; ++j) sum += block.q[16 * i + j];
+        block.sums[i] = static_cast<std::int16_t>(sum);
+      }
+    }
+  }
+
+  std::vector<float> run(const kernel::KernelInfo& kernel) const {
+    layout::Constants constants{{}, 1.0f, 1.0f};
+    for (std::size_t i = 0; i < constants.table.size(); ++i) {
+      constants.table[i] = static_cast<std::int8_t>(17 * static_cast<int>(i) - 127);
+    }
+    std::vector<float> out(kColumns * rows);
+    kernel.run({.tiles = tiles.data(),
+                .rows = rows,
+                .super_blocks = kBlocks,
+                .constants = &constants,
+                .activations = reinterpret_cast<const std::byte*>(activations.data()),
+                .activation_stride = kBlocks * sizeof(layout::ActivationBlock),
+                .columns = kColumns,
+                .out = out.data(),
+                .out_stride = rows});
+    return out;
+  }
+
+  static constexpr std::size_t kBlocks = 2;
+  static constexpr std::size_t kWidth = kBlocks * layout::kSuperBlockWeights;
+  static constexpr std::size_t kColumns = 2;
+  std::size_t rows;
+  AlignedBytes tiles;
+  std::vector<layout::ActivationBlock> activations;
+};
+
+}  // namespace
+
+bool self_test(const kernel::KernelInfo& kernel) {
+  const auto layout = std::find_if(layout::kLayouts.begin(), layout::kLayouts.end(), [&](const layout::Info& info) {
+    return info.fingerprint == kernel.layout_fingerprint;
+  });
+  const kernel::KernelInfo* reference = reference_kernel(kernel.layout_fingerprint);
+  if (layout == layout::kLayouts.end() || reference == nullptr) return false;
+  if (kernel.streaming_vector_bytes != 0 && !cpu::prepare_streaming(kernel.streaming_vector_bytes)) return false;
+  const Problem problem(*layout);
+  const std::vector<float> expected = problem.run(*reference);
+  const std::vector<float> actual = problem.run(kernel);
+  return std::equal(expected.begin(), expected.end(), actual.begin(), [](float a, float b) {
+    return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+  });
+}
+
+}  // namespace juno::dispatch

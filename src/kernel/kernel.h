@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a kernel is: one function that multiplies consecutive tiles of a packed matrix with columns of activations.
+//
+// The contract of every kernel, per row and column, in this order and with these float operations:
+//   acc = 0; for each super-block, ascending:  acc = fma(d_weight * d_activation, sum_factor * float(isum), acc)
+//   out = row_factor * acc
+// where isum is the exact integer sum of sub-scale * code value * activation over the super-block. So all kernels of a
+// layout give the same bits, and those of ggml's Arm path.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "juno/cpu.h"
+#include "layout/activations.h"
+#include "layout/layout.h"
+
+namespace juno::kernel {
+
+/// One call's work. `tiles` points at the first of consecutive tiles (line-aligned); the call computes `rows` rows, the
+/// first of which is row 0 of the first tile, so only the last tile may be partial. Nothing beyond `rows` is written.
+/// Column c has its activation blocks at activations + c * activation_stride bytes (4-byte aligned) and its results at
+/// out + c * out_stride floats.
+struct TileJob {
+  const std::byte* tiles;
+  std::size_t rows;
+  std::size_t super_blocks;
+  const layout::Constants* constants;
+  const std::byte* activations;
+  std::size_t activation_stride;
+  std::size_t columns;
+  float* out;
+  std::size_t out_stride;
+};
+
+/// One row of the registry. Its public name is "<operation>.<layout>.<isa>", built in dispatch/.
+struct KernelInfo {
+  std::string_view operation;
+  std::string_view layout;
+  std::string_view isa;
+  std::uint64_t layout_fingerprint;
+  cpu::FeatureSet required;
+  unsigned streaming_vector_bytes;  ///< exact length that the thread must have; 0: not a streaming kernel
+  bool reference;                   ///< a specification, chosen only when asked for by name
+  void (*run)(const TileJob& job) noexcept;
+};
+
+/// A row that cannot be mistyped: name and fingerprint come from the layout itself.
+template <class Layout>
+constexpr KernelInfo kernel_info(std::string_view operation, std::string_view isa, cpu::FeatureSet required,
+                                 unsigned streaming_vector_bytes, bool reference,
+                                 void (*run)(const TileJob&) noexcept) noexcept {
+  return {operation, Layout::kName,          isa,       layout::fingerprint<Layout>(),
+          required,  streaming_vector_bytes, reference, run};
+}
+
+}  // namespace juno::kernel

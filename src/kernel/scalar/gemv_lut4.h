@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernel/kernel.h"
+
+namespace juno::kernel::scalar {
+
+void gemv_lut4(const TileJob& job) noexcept;
+
+}  // namespace juno::kernel::scalar

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// THE list of packed layouts.
+#pragma once
+
+#include <array>
+#include <tuple>
+
+#include "layout/lut4.h"
+
+namespace juno::layout {
+
+using LayoutList = std::tuple<Lut4>;
+
+inline constexpr std::array kLayouts = {info<Lut4>()};
+static_assert(kLayouts.size() == std::tuple_size_v<LayoutList>);
+
+}  // namespace juno::layout

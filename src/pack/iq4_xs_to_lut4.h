@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// IQ4_XS -> lut4: codes keep their value, the scale loses its offset of 32, d stays.
+#pragma once
+
+#include "format/iq4_xs.h"
+#include "layout/lut4.h"
+
+namespace juno::pack {
+
+struct Iq4XsToLut4 {
+  using Format = format::Iq4Xs;
+  using Layout = layout::Lut4;
+
+  static constexpr layout::Constants constants() noexcept { return {Format::kValues, 1.0f, 1.0f}; }
+
+  static Layout::Values to_values(const Format::Block& block) noexcept {
+    Layout::Values values;
+    for (std::size_t sub = 0; sub < Format::kSubBlocks; ++sub) {
+      values.scales[sub] = static_cast<std::int8_t>(Format::stored_scale(block, sub) - Format::kScaleZero);
+      for (std::size_t j = 0; j < 16; ++j) {
+        const std::uint8_t both = block.qs[16 * sub + j];
+        values.codes[32 * sub + j] = both & 0xf;
+        values.codes[32 * sub + j + 16] = both >> 4;
+      }
+    }
+    values.d = block.d;
+    return values;
+  }
+
+  static Format::Block to_block(const Layout::Values& values) noexcept {
+    Format::Block block{};
+    block.d = values.d;
+    for (std::size_t sub = 0; sub < Format::kSubBlocks; ++sub) {
+      const unsigned stored = static_cast<unsigned>(values.scales[sub] + Format::kScaleZero);
+      block.scales_l[sub / 2] = static_cast<std::uint8_t>(block.scales_l[sub / 2] | (stored & 0xf) << 4 * (sub % 2));
+      block.scales_h = static_cast<std::uint16_t>(block.scales_h | stored >> 4 << 2 * sub);
+      for (std::size_t j = 0; j < 16; ++j) {
+        block.qs[16 * sub + j] =
+            static_cast<std::uint8_t>(values.codes[32 * sub + j] | values.codes[32 * sub + j + 16] << 4);
+      }
+    }
+    return block;
+  }
+};
+
+}  // namespace juno::pack

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// THE list of (format -> layout) recipes; for a format with several, the preferred one first.
+#pragma once
+
+#include <span>
+
+#include "pack/recipe.h"
+
+namespace juno::pack {
+
+std::span<const Recipe> recipes() noexcept;
+
+/// The preferred recipe for a GGUF tensor type, or nullptr.
+const Recipe* find_recipe(std::uint32_t gguf_type) noexcept;
+
+}  // namespace juno::pack

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "random_model.h"
+
+#include <ggml.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "gguf/reader.h"
+#include "gguf/tensor_type.h"
+
+namespace juno::random_model {
+namespace {
+
+class RandomModel : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "juno-random-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    path_ = folder_ / "model.gguf";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] std::string write(const Options& options) const {
+    const Status status = write_random_model(path_, options);
+    EXPECT_TRUE(status.ok()) << status.error().message();
+    return contents();
+  }
+  [[nodiscard]] std::string contents() const {
+    std::string bytes(std::filesystem::file_size(path_), '\0');
+    std::ifstream(path_, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    return bytes;
+  }
+  [[nodiscard]] gguf::Header header() const {
+    auto result = gguf::read_header(path_);
+    EXPECT_TRUE(result.ok()) << result.error().message();
+    return result.ok() ? std::move(*result) : gguf::Header{};
+  }
+  [[nodiscard]] std::ptrdiff_t files() const {
+    return std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator());
+  }
+  void expect_refused(const Options& options, ErrorCode code, const std::string& words) const {
+    const Status status = write_random_model(path_, options);
+    ASSERT_FALSE(status.ok()) << words;
+    EXPECT_EQ(status.error().code, code) << status.error().message();
+    EXPECT_NE(status.error().message().find(words), std::string::npos) << status.error().message();
+    EXPECT_EQ(files(), 0);
+  }
+
+  std::filesystem::path folder_;
+  std::filesystem::path path_;
+};
+
+// Types that hold intermediate results or integers, never weights.
+bool holds_weights(const gguf::TensorType& type) {
+  constexpr std::string_view kOthers[] = {"Q8_1", "Q8_K", "I8", "I16", "I32", "I64", "F64"};
+  return std::ranges::find(kOthers, type.name) == std::end(kOthers);
+}
+
+std::vector<float> dequantise(const std::string& bytes, const gguf::TensorInfo& tensor) {
+  const auto count = tensor.shape[0] * tensor.shape[1];
+  std::vector<float> values(count);
+  const char* data = bytes.data() + tensor.offset;
+  if (tensor.type == GGML_TYPE_F32) {
+    std::memcpy(values.data(), data, tensor.bytes);
+  } else {
+    ggml_get_type_traits(static_cast<ggml_type>(tensor.type))
+        ->to_float(data, values.data(), static_cast<int64_t>(count));
+  }
+  return values;
+}
+
+// The table of tensor types is written by hand; ggml is the authority.
+TEST(TensorTypes, AgreeWithGgml) {
+  std::size_t known = 0;
+  for (int id = 0; id < GGML_TYPE_COUNT; ++id) {
+    const auto type = static_cast<ggml_type>(id);
+    const gguf::TensorType* found = gguf::find_tensor_type(static_cast<uint32_t>(id));
+    ASSERT_EQ(found != nullptr, ggml_blck_size(type) != 0) << id;
+    if (found == nullptr) continue;
+    ++known;
+    std::string name = ggml_type_name(type);
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    EXPECT_EQ(found->name, name);
+    EXPECT_EQ(found->weights_per_block, static_cast<uint64_t>(ggml_blck_size(type))) << name;
+    EXPECT_EQ(found->bytes_per_block, ggml_type_size(type)) << name;
+  }
+  EXPECT_EQ(known, gguf::tensor_types().size());
+}
+
+TEST_F(RandomModel, BytesDependOnlyOnOptions) {
+  Options options;
+  options.default_type = "IQ4_XS";
+  const std::string first = write(options);
+  EXPECT_EQ(write(options), first);
+  EXPECT_EQ(files(), 1);
+  options.seed = 2;
+  const std::string second = write(options);
+  EXPECT_EQ(second.size(), first.size());
+  EXPECT_NE(second, first);
+}
+
+// Pins the bytes, so that a measurement made with one build of this tool can be repeated with another.
+TEST_F(RandomModel, BytesAreTheSameOnEveryMachine) {
+  Options options;
+  options.default_type = "Q4_K";
+  options.types = {{"attn_q", "F16"}, {"attn_k", "MXFP4"}, {"attn_v", "Q6_K"}, {"ffn_up", "IQ1_M"}};
+  uint64_t hash = 14695981039346656037U;
+  for (const char c : write(options)) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  EXPECT_EQ(hash, 1716151336342671646U);
+}
+
+TEST_F(RandomModel, HasTheTensorsAndKeysOfALlama) {
+  Options options;
+  options.layers = 3;
+  options.types = {{"^blk\\.1\\.", "q8_0"}, {"attn_(q|k)", "BF16"}, {"output\\.weight$", "Q6_K"}};
+  options.default_type = "IQ4_XS";
+  const std::string bytes = write(options);
+  const gguf::Header model = header();
+  EXPECT_EQ(model.tensors.size(), 3U * 9 + 3);
+  const auto type = [&](const char* name) {
+    const gguf::TensorInfo* tensor = model.tensor(name);
+    return tensor == nullptr ? "absent" : gguf::find_tensor_type(tensor->type)->name;
+  };
+  EXPECT_EQ(type("blk.0.attn_q.weight"), "BF16");
+  EXPECT_EQ(type("blk.1.attn_q.weight"), "Q8_0");
+  EXPECT_EQ(type("blk.1.attn_norm.weight"), "F32");
+  EXPECT_EQ(type("blk.2.attn_v.weight"), "IQ4_XS");
+  EXPECT_EQ(type("token_embd.weight"), "IQ4_XS");
+  EXPECT_EQ(type("output.weight"), "Q6_K");
+  EXPECT_EQ(type("output_norm.weight"), "F32");
+  EXPECT_EQ(model.tensor("blk.0.attn_k.weight")->shape, (std::array<uint64_t, 4>{256, 128, 1, 1}));
+  EXPECT_EQ(model.tensor("blk.0.ffn_down.weight")->shape, (std::array<uint64_t, 4>{512, 256, 1, 1}));
+  EXPECT_EQ(model.tensor("token_embd.weight")->shape, (std::array<uint64_t, 4>{256, 1003, 1, 1}));
+  EXPECT_EQ(model.string("general.architecture"), "llama");
+  EXPECT_EQ(model.unsigned_value("llama.block_count"), 3U);
+  EXPECT_EQ(model.unsigned_value("llama.rope.dimension_count"), 64U);
+  EXPECT_EQ(model.array("tokenizer.ggml.tokens")->length, 1003U);
+  for (const float value : dequantise(bytes, *model.tensor("output_norm.weight"))) EXPECT_NEAR(value, 1.0F, 0.07F);
+  // Only padding follows the last tensor.
+  EXPECT_EQ((model.tensors.back().offset + model.tensors.back().bytes + 31) / 32 * 32, bytes.size());
+}
+
+TEST_F(RandomModel, TiedHasNoOutputMatrix) {
+  Options options;
+  options.tied = true;
+  (void)write(options);
+  EXPECT_EQ(header().tensor("output.weight"), nullptr);
+  EXPECT_NE(header().tensor("token_embd.weight"), nullptr);
+}
+
+TEST_F(RandomModel, EveryTypeIsValidAndHasTheWantedSpread) {
+  for (const uint32_t width : {256U, 2048U}) {
+    for (const gguf::TensorType& type : gguf::tensor_types()) {
+      if (!holds_weights(type)) continue;
+      Options options;
+      options.layers = 1;
+      options.embedding = width;
+      options.feed_forward = 256;
+      options.vocabulary = 259;
+      options.default_type = "Q4_0";
+      options.types = {{"token_embd", std::string(type.name)}};
+      const std::string bytes = write(options);
+      const gguf::Header model = header();
+      const gguf::TensorInfo& tensor = *model.tensor("token_embd.weight");
+      ASSERT_EQ(tensor.type, type.id);
+      EXPECT_TRUE(ggml_validate_row_data(static_cast<ggml_type>(type.id), bytes.data() + tensor.offset, tensor.bytes));
+      double sum = 0;
+      double squares = 0;
+      for (const float value : dequantise(bytes, tensor)) {
+        ASSERT_TRUE(std::isfinite(value)) << type.name;
+        sum += value;
+        squares += static_cast<double>(value) * value;
+      }
+      const auto count = static_cast<double>(tensor.shape[0] * tensor.shape[1]);
+      const double wanted = 1 / std::sqrt(width);
+      const double deviation = std::sqrt(squares / count - sum / count * (sum / count));
+      EXPECT_GT(deviation, wanted / 2) << type.name;
+      EXPECT_LT(deviation, wanted * 2) << type.name;
+      EXPECT_LT(std::abs(sum / count), wanted / 10) << type.name;
+    }
+  }
+}
+
+TEST_F(RandomModel, RefusesImpossibleOptions) {
+  const auto refuse = [&](const std::function<void(Options&)>& change, const std::string& words,
+                          ErrorCode code = ErrorCode::invalid_argument) {
+    Options options;
+    change(options);
+    expect_refused(options, code, words);
+  };
+  refuse([](Options& o) { o.architecture = "mamba"; }, "architecture", ErrorCode::unsupported);
+  refuse([](Options& o) { o.layers = 0; }, "layers");
+  refuse([](Options& o) { o.layers = 513; }, "layers");
+  refuse([](Options& o) { o.embedding = 0; }, "embedding");
+  refuse([](Options& o) { o.embedding = 4294967040; }, "embedding");
+  refuse([](Options& o) { o.heads = 0; }, "heads");
+  refuse(
+      [](Options& o) {
+        o.heads = 3;
+        o.kv_heads = 1;
+      },
+      "3 heads of even width");
+  refuse([](Options& o) { o.heads = o.kv_heads = 256; }, "even width");
+  refuse([](Options& o) { o.kv_heads = 3; }, "kv_heads");
+  refuse([](Options& o) { o.kv_heads = 8; }, "kv_heads");
+  refuse([](Options& o) { o.context = 0; }, "context");
+  refuse([](Options& o) { o.vocabulary = 258; }, "vocabulary");
+  refuse([](Options& o) { o.feed_forward = 0; }, "feed_forward");
+  refuse([](Options& o) { o.default_type = "Q9"; }, "'Q9' is not a tensor type");
+  refuse([](Options& o) { o.default_type = "I32"; }, "I32", ErrorCode::unsupported);
+  refuse([](Options& o) { o.types = {{"(", "Q4_0"}}; }, "regular expression");
+  refuse([](Options& o) { o.types = {{"x", "Q9"}}; }, "Q9");
+  refuse(
+      [](Options& o) {
+        o.default_type = "Q4_K";
+        o.feed_forward = 320;
+      },
+      "blk.0.ffn_down.weight: row width 320");
+}
+
+TEST_F(RandomModel, FailureLeavesNothingBehind) {
+  const std::filesystem::path absent = folder_ / "absent" / "model.gguf";
+  const Status status = write_random_model(absent, {});
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::write_failed);
+  EXPECT_NE(status.error().message().find("absent"), std::string::npos);
+  EXPECT_EQ(files(), 0);
+
+  std::filesystem::create_directory(path_);
+  EXPECT_FALSE(write_random_model(path_, {}).ok());
+  EXPECT_EQ(files(), 1);
+  EXPECT_TRUE(std::filesystem::is_directory(path_));
+}
+
+// A limit on the size of files stands in for a full disk.
+TEST_F(RandomModel, AnIncompleteWriteKeepsTheOldFile) {
+  std::ofstream(path_) << "old";
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit small{100'000, limit.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Status status = write_random_model(path_, {});
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  (void)std::signal(SIGXFSZ, handler);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::write_failed);
+  EXPECT_EQ(files(), 1);
+  EXPECT_EQ(contents(), "old");
+}
+
+}  // namespace
+}  // namespace juno::random_model

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <ggml.h>
+#include <gguf.h>
+
+#include <memory>
+#include <string_view>
+
+#include "plan.h"
+
+namespace juno::random_model {
+namespace {
+
+// Token types of llama.cpp (enum llama_token_type in include/llama.h).
+enum class TokenType : int32_t { normal = 1, unknown = 2, control = 3, byte = 6 };
+
+struct Vocabulary {
+  std::vector<std::string> texts;
+  std::vector<float> scores;
+  std::vector<int32_t> types;
+
+  void add(std::string text, float score, TokenType type) {
+    texts.push_back(std::move(text));
+    scores.push_back(score);
+    types.push_back(static_cast<int32_t>(type));
+  }
+};
+
+// The word with this number: all strings of these letters, shortest first. So the halves of a word are words too, and
+// the tokeniser, which joins neighbours step by step, can reach every one of them.
+std::string word(uint32_t number) {
+  // The first letter is U+2581, SentencePiece's sign for a space; the others are in the order of their use in English.
+  constexpr std::string_view kLetters[] = {"\u2581", "e", "t", "a", "o", "i", "n", "s", "h", "r", "d", "l", "c", "u",
+                                           "m",      "w", "f", "g", "y", "p", "b", "v", "k", "j", "x", "q", "z"};
+  constexpr uint32_t kBase = std::size(kLetters);
+  std::string text;
+  for (uint32_t rest = number + 1; rest > 0; rest = (rest - 1) / kBase) {
+    text.insert(0, kLetters[(rest - 1) % kBase]);
+  }
+  return text;
+}
+
+Vocabulary make_vocabulary(uint32_t size) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  Vocabulary vocabulary;
+  vocabulary.add("<unk>", 0, TokenType::unknown);
+  vocabulary.add("<s>", 0, TokenType::control);
+  vocabulary.add("</s>", 0, TokenType::control);
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    vocabulary.add(std::string("<0x") + kHex[byte >> 4] + kHex[byte & 15] + ">", 0, TokenType::byte);
+  }
+  // Earlier words have the higher score and are preferred.
+  for (uint32_t i = 0; i < size - kSmallestVocabulary; ++i)
+    vocabulary.add(word(i), -static_cast<float>(i), TokenType::normal);
+  return vocabulary;
+}
+
+void set_vocabulary(gguf_context* gguf, const Vocabulary& vocabulary) {
+  std::vector<const char*> texts;
+  for (const std::string& text : vocabulary.texts) texts.push_back(text.c_str());
+  gguf_set_val_str(gguf, "tokenizer.ggml.model", "llama");
+  gguf_set_arr_str(gguf, "tokenizer.ggml.tokens", texts.data(), texts.size());
+  gguf_set_arr_data(gguf, "tokenizer.ggml.scores", GGUF_TYPE_FLOAT32, vocabulary.scores.data(), texts.size());
+  gguf_set_arr_data(gguf, "tokenizer.ggml.token_type", GGUF_TYPE_INT32, vocabulary.types.data(), texts.size());
+  gguf_set_val_u32(gguf, "tokenizer.ggml.unknown_token_id", 0);
+  gguf_set_val_u32(gguf, "tokenizer.ggml.bos_token_id", 1);
+  gguf_set_val_u32(gguf, "tokenizer.ggml.eos_token_id", 2);
+  gguf_set_val_bool(gguf, "tokenizer.ggml.add_bos_token", true);
+  gguf_set_val_bool(gguf, "tokenizer.ggml.add_eos_token", false);
+}
+
+void set_shape(gguf_context* gguf, const Options& options) {
+  gguf_set_val_str(gguf, "general.architecture", "llama");
+  gguf_set_val_str(gguf, "general.name", "random weights");
+  gguf_set_val_u32(gguf, "general.quantization_version", GGML_QNT_VERSION);
+  gguf_set_val_u32(gguf, "llama.vocab_size", options.vocabulary);
+  gguf_set_val_u32(gguf, "llama.context_length", options.context);
+  gguf_set_val_u32(gguf, "llama.embedding_length", options.embedding);
+  gguf_set_val_u32(gguf, "llama.block_count", options.layers);
+  gguf_set_val_u32(gguf, "llama.feed_forward_length", options.feed_forward);
+  gguf_set_val_u32(gguf, "llama.rope.dimension_count", options.embedding / options.heads);
+  gguf_set_val_f32(gguf, "llama.rope.freq_base", 10000.0F);
+  gguf_set_val_u32(gguf, "llama.attention.head_count", options.heads);
+  gguf_set_val_u32(gguf, "llama.attention.head_count_kv", options.kv_heads);
+  gguf_set_val_f32(gguf, "llama.attention.layer_norm_rms_epsilon", 1e-5F);
+}
+
+}  // namespace
+
+Result<Metadata> make_metadata(const Options& options, const std::vector<PlannedTensor>& tensors) {
+  const std::unique_ptr<gguf_context, decltype(&gguf_free)> gguf(gguf_init_empty(), gguf_free);
+  const std::unique_ptr<ggml_context, decltype(&ggml_free)> context(
+      ggml_init({.mem_size = ggml_tensor_overhead() * tensors.size(), .mem_buffer = nullptr, .no_alloc = true}),
+      ggml_free);
+  if (gguf == nullptr || context == nullptr) {
+    return Error{ErrorCode::out_of_memory, kWhat, "metadata", "not enough memory for the header"};
+  }
+  set_shape(gguf.get(), options);
+  set_vocabulary(gguf.get(), make_vocabulary(options.vocabulary));
+  for (const PlannedTensor& planned : tensors) {
+    const auto type = static_cast<ggml_type>(planned.type);
+    const auto width = static_cast<int64_t>(planned.width);
+    const auto rows = static_cast<int64_t>(planned.rows);
+    ggml_tensor* const tensor = planned.rows == 0 ? ggml_new_tensor_1d(context.get(), type, width)
+                                                  : ggml_new_tensor_2d(context.get(), type, width, rows);
+    ggml_set_name(tensor, planned.name.c_str());
+    gguf_add_tensor(gguf.get(), tensor);
+  }
+  Metadata metadata;
+  metadata.bytes.resize(gguf_get_meta_size(gguf.get()));
+  gguf_get_meta_data(gguf.get(), metadata.bytes.data());
+  for (int64_t i = 0; i < gguf_get_n_tensors(gguf.get()); ++i) {
+    metadata.offsets.push_back(gguf_get_tensor_offset(gguf.get(), i));
+  }
+  return metadata;
+}
+
+}  // namespace juno::random_model

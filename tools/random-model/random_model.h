@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes GGUF models with random weights that llama.cpp loads and runs: for tests and measurements that need the shape
+// and the weight formats of a real model, but not its knowledge.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "juno/status.h"
+
+namespace juno::random_model {
+
+/// The shape of the model. The file is a pure function of these values: the same options give the same bytes on every
+/// machine.
+struct Options {
+  std::string architecture = "llama";  ///< only "llama" is known
+  uint32_t layers = 2;                 ///< 1 to 512
+  uint32_t embedding = 256;            ///< width of the hidden state; a multiple of twice the number of heads
+  uint32_t feed_forward = 512;
+  uint32_t heads = 4;
+  uint32_t kv_heads = 2;  ///< divides `heads`
+  uint32_t context = 512;
+  uint32_t vocabulary = 1003;        ///< number of tokens, at least 259
+  std::string default_type = "F16";  ///< name of the type of every matrix that no entry of `types` matches
+  /// (regular expression searched for in the tensor's name, type name); the first match decides. Norms are always F32.
+  std::vector<std::pair<std::string, std::string>> types;
+  uint64_t seed = 1;
+  bool tied = false;  ///< no output.weight; the token embedding serves as output
+};
+
+/// Writes the model to `path`, replacing a file that is there. The data goes to a temporary file beside `path` first,
+/// so that nothing is left behind or replaced on failure. Needs a few MB of memory beyond the vocabulary, whatever the
+/// size of the model. Codes: invalid_argument (impossible options; Error.where names the option or the tensor),
+/// unsupported (a type or architecture this tool cannot make), write_failed, out_of_memory.
+Status write_random_model(const std::filesystem::path& path, const Options& options);
+
+}  // namespace juno::random_model
