@@ -51,7 +51,7 @@ class FeatureSet {
 
 struct Facts {
   std::string architecture;  ///< "arm64", "x86-64" or "other"
-  FeatureSet features;
+  FeatureSet features{};
   /// Length of a streaming vector that a thread of this process can have, in bytes; 0 without SME.
   unsigned streaming_vector_bytes = 0;
 

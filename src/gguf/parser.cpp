@@ -8,7 +8,6 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -67,7 +66,7 @@ class Parser {
 
   Result<Header> parse() {
     if (preamble() && metadata() && alignment() && tensors() && placement()) return std::move(header_);
-    return std::move(*error_);
+    return std::move(error_);
   }
 
  private:
@@ -142,7 +141,7 @@ class Parser {
   Source& source_;
   std::string name_;
   Header header_;
-  std::optional<Error> error_;
+  Error error_{};
   uint64_t key_count_ = 0;
   uint64_t tensor_count_ = 0;
   uint64_t kept_ = 0;
@@ -342,6 +341,7 @@ bool Parser::placement() {
 
 bool Parser::tensor_names_differ() {
   std::vector<const TensorInfo*> order;
+  order.reserve(header_.tensors.size());
   for (const TensorInfo& info : header_.tensors) order.push_back(&info);
   std::ranges::sort(order, {}, [](const TensorInfo* info) { return std::string_view(info->name); });
   const auto same =
@@ -351,6 +351,7 @@ bool Parser::tensor_names_differ() {
 
 bool Parser::tensors_do_not_overlap() {
   std::vector<const TensorInfo*> order;
+  order.reserve(header_.tensors.size());
   for (const TensorInfo& info : header_.tensors) order.push_back(&info);
   std::ranges::sort(order, {}, &TensorInfo::offset);
   for (std::size_t i = 1; i < order.size(); ++i) {

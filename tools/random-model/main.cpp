@@ -9,7 +9,9 @@
 
 #include "random_model.h"
 
-int main(int argc, char** argv) {
+namespace {
+
+int run(int argc, char** argv) {
   juno::random_model::Options options;
   std::string path;
   std::vector<std::string> rules;
@@ -53,4 +55,16 @@ int main(int argc, char** argv) {
     return EXIT_FAILURE;
   }
   return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (...) {
+    // Only the option parser can get here, and only without memory; formatting a message might fail again.
+    (void)std::fputs("random-model: not enough memory\n", stderr);
+    return EXIT_FAILURE;
+  }
 }

@@ -56,6 +56,7 @@ Vocabulary make_vocabulary(uint32_t size) {
 
 void set_vocabulary(gguf_context* gguf, const Vocabulary& vocabulary) {
   std::vector<const char*> texts;
+  texts.reserve(vocabulary.texts.size());
   for (const std::string& text : vocabulary.texts) texts.push_back(text.c_str());
   gguf_set_val_str(gguf, "tokenizer.ggml.model", "llama");
   gguf_set_arr_str(gguf, "tokenizer.ggml.tokens", texts.data(), texts.size());

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <new>
-#include <numeric>
 #include <span>
 
 #include "base/hash.h"
@@ -41,7 +40,7 @@ Status write_matrix(Output& output, const PlannedTensor& tensor, uint64_t seed, 
   const double deviation = 1.0 / std::sqrt(static_cast<double>(tensor.width));
   WeightStream stream(*find_weight_format(tensor.type), deviation, seed);
   // WeightStream wants whole blocks and multiples of 8 bytes.
-  const std::size_t unit = std::lcm<std::size_t>(type.bytes_per_block, 8);
+  const std::size_t unit = std::size_t{8} * type.bytes_per_block;
   buffer.resize(kChunkBytes / unit * unit);
   uint64_t left = tensor_bytes(tensor);
   while (left > 0) {

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What goes wrong is one line on standard error and a status, and nothing half done.
+#include <unistd.h>
+
+#include "programs.h"
+
+namespace juno::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct BadFile {
+  std::string name;
+  std::string part;  ///< of the message
+  std::string (*make)(const fs::path& folder);
+};
+
+std::string with_content(const fs::path& folder, const std::string& content) {
+  const fs::path path = folder / "bad.gguf";
+  write_file(path, content);
+  return path.string();
+}
+
+std::string cut(const fs::path& folder, double share) {
+  const std::string whole = read_file(file_of(plain_model()));
+  return with_content(folder, whole.substr(0, static_cast<std::size_t>(static_cast<double>(whole.size()) * share)));
+}
+
+std::string in_file(const fs::path& folder) { return with_content(folder, "a file, no folder") + "/model.gguf"; }
+
+const std::vector<BadFile>& bad_files() {
+  static const std::vector<BadFile> kBadFiles = {
+      {"missing", "no such file", [](const fs::path& folder) { return (folder / "bad.gguf").string(); }},
+      {"directory", "is a directory", [](const fs::path& folder) { return folder.string(); }},
+      {"empty", "empty", [](const fs::path& folder) { return with_content(folder, ""); }},
+      {"four_bytes", "ends", [](const fs::path& folder) { return with_content(folder, "GGUF"); }},
+      {"text", "not a GGUF file",
+       [](const fs::path& folder) { return with_content(folder, "This is no model, but a sentence.\n"); }},
+      {"cut_in_header", "ends", [](const fs::path& folder) { return cut(folder, 0.002); }},
+      {"cut_in_data", "beyond", [](const fs::path& folder) { return cut(folder, 0.6); }},
+      {"one_byte_short", "beyond",
+       [](const fs::path& folder) {
+         const std::string whole = read_file(file_of(plain_model()));
+         return with_content(folder, whole.substr(0, whole.size() - 1));
+       }},
+      {"not_readable", "",
+       [](const fs::path& folder) {
+         if (geteuid() == 0) return in_file(folder);  // nothing is forbidden to root, but this is impossible
+         std::string path = with_content(folder, read_file(file_of(plain_model())));
+         fs::permissions(path, fs::perms::none);
+         return path;
+       }},
+  };
+  return kBadFiles;
+}
+
+class BadFiles : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(BadFiles, AreOneLineThatNamesThem) {
+  const BadFile& bad = bad_files()[GetParam()];
+  const fs::path folder = new_folder();
+  const std::string path = bad.make(folder);
+  const std::vector<std::string> before = names_in(folder);
+  const std::string logits = (folder / "logits.f32").string();
+  const Arguments commands[] = {{"inspect", path},
+                                {"inspect", path, "--json"},
+                                {"run", path, "--prompt", "x", "--logits", logits},
+                                {"run", path, "--prompt", "x", "--engine", "native", "--json"}};
+  for (const Arguments& arguments : commands) {
+    const Outcome outcome = juno(arguments);
+    EXPECT_TRUE(fails_with(outcome, 1, bad.part));
+    EXPECT_NE(outcome.err.find(path), std::string::npos) << outcome.text();
+    EXPECT_EQ(outcome.out, "");
+  }
+  EXPECT_EQ(names_in(folder), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(File, BadFiles, testing::Range(std::size_t{0}, bad_files().size()),
+                         [](const testing::TestParamInfo<std::size_t>& info) { return bad_files()[info.param].name; });
+
+TEST(Errors, WrongArgumentsAreStatusTwo) {
+  const std::string model = file_of(plain_model());
+  struct Case {
+    Arguments arguments;
+    std::string part;
+  };
+  const Case cases[] = {
+      {{}, ""},
+      {{"compile", model}, ""},
+      {{"inspect"}, "FILE"},
+      {{"inspect", model, "--target", "sme9"}, "--target"},
+      {{"inspect", model, "--nothing"}, "--nothing"},
+      {{"run", model}, "--prompt"},
+      {{"run", "--prompt", "x"}, "FILE"},
+      {{"run", model, "--prompt", "x", "--nothing"}, "--nothing"},
+      {{"run", model, "--prompt", "x", "-n", "0"}, "-n"},
+      {{"run", model, "--prompt", "x", "-n", "-1"}, "-n"},
+      {{"run", model, "--prompt", "x", "-n", "many"}, "-n"},
+      {{"run", model, "--prompt", "x", "-t", "0"}, "--threads"},
+      {{"run", model, "--prompt", "x", "-t", "x"}, "--threads"},
+      {{"run", model, "--prompt", "x", "--engine", "steam"}, "--engine"},
+  };
+  for (const Case& wrong : cases) {
+    const Outcome outcome = juno(wrong.arguments);
+    EXPECT_TRUE(fails_with(outcome, 2, wrong.part));
+    EXPECT_EQ(outcome.out, "") << outcome.command;
+  }
+}
+
+TEST(Errors, WrongEngineSwitchIsStatusTwo) {
+  const Environment wrong = {{"JUNO_ENGINE", "steam"}};
+  const std::string model = file_of(plain_model());
+  EXPECT_TRUE(fails_with(juno({"run", model, "--prompt", "x"}, wrong), 2, "JUNO_ENGINE=steam"));
+  EXPECT_TRUE(fails_with(juno({"inspect", model}, wrong), 2, "JUNO_ENGINE=steam"));
+}
+
+TEST(Errors, PromptThatDoesNotFitLeavesNoLogits) {
+  const fs::path folder = new_folder();
+  const Outcome outcome = juno({"run", file_of(plain_model()), "--prompt", std::string(3000, 'a'), "--logits",
+                                (folder / "logits.f32").string()});
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_TRUE(fails_with(outcome, outcome.status, "context of 512"));
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(names_in(folder), std::vector<std::string>{});
+}
+
+TEST(Errors, ContextIsUsedToItsEnd) {
+  // The longest prompt that fits, found from the number of tokens the model sees in one.
+  const Arguments arguments = {"run", file_of(plain_model()), "--json", "-n", "1", "--prompt"};
+  const auto with_prompt = [&](std::size_t length) {
+    Arguments all = arguments;
+    all.emplace_back(length, '~');
+    return juno(all, compiling());
+  };
+  const Json one = parse(with_prompt(1));
+  const Json two = parse(with_prompt(101));
+  const std::size_t first = one.at("prompt_tokens").get<std::size_t>();
+  const std::size_t each = (two.at("prompt_tokens").get<std::size_t>() - first) / 100;
+  ASSERT_EQ(each, 1u) << "a character that is a token of its own";
+  const std::size_t fits = 512 - 1 - first + 1;
+  EXPECT_TRUE(succeeds(with_prompt(fits)));
+  EXPECT_NE(with_prompt(fits + 1).status, 0);
+}
+
+TEST(Errors, LogitsThatCannotBeWritten) {
+  const fs::path folder = new_folder();
+  std::vector<std::string> paths = {(folder / "missing" / "logits.f32").string(), folder.string()};
+  if (fs::exists("/dev/full")) paths.emplace_back("/dev/full");
+  for (const std::string& path : paths) {
+    const Outcome outcome =
+        juno({"run", file_of(plain_model()), "--prompt", "x", "-n", "2", "--json", "--logits", path});
+    EXPECT_TRUE(fails_with(outcome, 1, path));
+    EXPECT_EQ(outcome.out, "") << outcome.command;
+  }
+  EXPECT_EQ(names_in(folder), std::vector<std::string>{});
+}
+
+TEST(Errors, TextThatNobodyTakes) {
+  for (const Arguments& form : {Arguments{}, Arguments{"--json"}}) {
+    for (const bool full : {false, true}) {
+      if (full && !fs::exists("/dev/full")) continue;  // not every system has it; the pipe is everywhere
+      Arguments arguments = {"run", file_of(plain_model()), "--prompt", "x", "-n", "2"};
+      arguments.insert(arguments.end(), form.begin(), form.end());
+      Command run_model = command("juno", arguments, {});
+      run_model.stdout_file = full ? "/dev/full" : "";
+      run_model.stdout_closed = !full;
+      EXPECT_TRUE(fails_with(run(run_model), 1, ""));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace juno::e2e

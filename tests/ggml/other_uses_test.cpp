@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What else a graph may do with a packed tensor: views, row look-ups, copies. ggml's own code would read packed bytes
+// as plain ones and report success, so each result is compared with an ordinary buffer, byte for byte.
+#include <gtest/gtest.h>
+
+#include "ggml/graph.h"
+#include "support/recipes.h"
+
+namespace juno::test {
+namespace {
+
+constexpr std::int64_t kWidth = 512;
+constexpr std::int64_t kRows = 150;
+
+class Pair {
+ public:
+  explicit Pair(const pack::Recipe& recipe)
+      : blocks_(make_blocks(recipe)),
+        juno(integration::buffer_type(), static_cast<ggml_type>(recipe.gguf_type), {kWidth, kRows}, blocks_),
+        stock(ggml_backend_cpu_buffer_type(), static_cast<ggml_type>(recipe.gguf_type), {kWidth, kRows}, blocks_) {}
+
+  void expect_equal(const Build& build, const Fill& fill = normal_inputs()) const {
+    ASSERT_NE(integration::packed_state_of(juno.tensor()), nullptr);
+    for (const int threads : {1, 4}) {
+      const auto ours = compute(juno, threads, build, fill);
+      const auto theirs = compute(stock, threads, build, fill);
+      ASSERT_EQ(ours.size(), theirs.size());
+      EXPECT_EQ(std::memcmp(ours.data(), theirs.data(), ours.size()), 0) << threads << " threads";
+    }
+    EXPECT_GT(receipt_of(juno).unpacked_calls, 0u) << "the packed tensor was not what was read";
+  }
+
+ private:
+  static std::vector<std::byte> make_blocks(const pack::Recipe& recipe) {
+    Random random(41);
+    return random_blocks(recipe, kRows, kWidth, random, Scales::small);
+  }
+
+  std::vector<std::byte> blocks_;
+
+ public:
+  Weight juno;
+  Weight stock;
+};
+
+Fill row_ids(std::vector<std::int32_t> ids) {
+  return [ids = std::move(ids)](ggml_tensor* input) {
+    ggml_backend_tensor_set(input, ids.data(), 0, ids.size() * sizeof(std::int32_t));
+  };
+}
+
+TEST_P(EveryRecipe, GetRows) {
+  const Pair pair(recipe());
+  pair.expect_equal(
+      [](ggml_context* context, ggml_tensor* weight) {
+        return ggml_get_rows(context, weight, ggml_new_tensor_1d(context, GGML_TYPE_I32, 5));
+      },
+      row_ids({0, 63, 64, kRows - 1, 0}));
+}
+
+TEST_P(EveryRecipe, GetRowsOfAViewAtARowOffset) {
+  const Pair pair(recipe());
+  pair.expect_equal(
+      [](ggml_context* context, ggml_tensor* weight) {
+        ggml_tensor* view = ggml_view_2d(context, weight, kWidth, 70, weight->nb[1], 61 * weight->nb[1]);
+        return ggml_get_rows(context, view, ggml_new_tensor_1d(context, GGML_TYPE_I32, 4));
+      },
+      row_ids({0, 2, 3, 69}));
+}
+
+/// A reshape that cuts rows in two: not rows of the packed matrix any more.
+TEST_P(EveryRecipe, GetRowsOfAReshape) {
+  const Pair pair(recipe());
+  pair.expect_equal(
+      [](ggml_context* context, ggml_tensor* weight) {
+        ggml_tensor* halves = ggml_reshape_2d(context, weight, kWidth / 2, 2 * kRows);
+        return ggml_get_rows(context, halves, ggml_new_tensor_1d(context, GGML_TYPE_I32, 4));
+      },
+      row_ids({0, 1, 127, 2 * kRows - 1}));
+}
+
+TEST_P(EveryRecipe, ProductWithAViewAtARowOffset) {
+  const Pair pair(recipe());
+  for (const std::int64_t first : {0, 1, 64, 77}) {
+    pair.expect_equal([first](ggml_context* context, ggml_tensor* weight) {
+      ggml_tensor* view =
+          ggml_view_2d(context, weight, kWidth, 70, weight->nb[1], static_cast<std::size_t>(first) * weight->nb[1]);
+      return ggml_mul_mat(context, view, ggml_new_tensor_2d(context, GGML_TYPE_F32, kWidth, 3));
+    });
+  }
+}
+
+TEST_P(EveryRecipe, ProductWithAReshape) {
+  const Pair pair(recipe());
+  pair.expect_equal([](ggml_context* context, ggml_tensor* weight) {
+    ggml_tensor* pieces = ggml_reshape_3d(context, weight, kWidth, kRows / 2, 2);
+    return ggml_mul_mat(context, pieces, ggml_new_tensor_3d(context, GGML_TYPE_F32, kWidth, 3, 2));
+  });
+}
+
+TEST_P(EveryRecipe, MixtureOfExpertsOnAReshape) {
+  const Pair pair(recipe());
+  const auto inputs = [](ggml_tensor* input) {
+    if (input->type == GGML_TYPE_I32) {
+      const std::vector<std::int32_t> ids = {1, 0, 1, 1};
+      ggml_backend_tensor_set(input, ids.data(), 0, ggml_nbytes(input));
+      return;
+    }
+    std::vector<float> values(static_cast<std::size_t>(ggml_nelements(input)), 0.25f);
+    ggml_backend_tensor_set(input, values.data(), 0, ggml_nbytes(input));
+  };
+  pair.expect_equal(
+      [](ggml_context* context, ggml_tensor* weight) {
+        ggml_tensor* experts = ggml_reshape_3d(context, weight, kWidth, kRows / 2, 2);
+        ggml_tensor* columns = ggml_new_tensor_3d(context, GGML_TYPE_F32, kWidth, 1, 2);
+        ggml_tensor* ids = ggml_new_tensor_2d(context, GGML_TYPE_I32, 2, 2);
+        return ggml_mul_mat_id(context, experts, columns, ids);
+      },
+      inputs);
+}
+
+TEST_P(EveryRecipe, CopyToFloats) {
+  const Pair pair(recipe());
+  pair.expect_equal([](ggml_context* context, ggml_tensor* weight) {
+    return ggml_cpy(context, weight, ggml_new_tensor_2d(context, GGML_TYPE_F32, kWidth, kRows));
+  });
+}
+
+TEST_P(EveryRecipe, ContiguousCopyOfAView) {
+  const Pair pair(recipe());
+  pair.expect_equal([](ggml_context* context, ggml_tensor* weight) {
+    return ggml_cont(context, ggml_view_2d(context, weight, kWidth, 10, weight->nb[1], 60 * weight->nb[1]));
+  });
+}
+
+TEST_P(EveryRecipe, AddToQuantisedWeights) {
+  if (ggml_get_type_traits(static_cast<ggml_type>(recipe().gguf_type))->from_float_ref == nullptr) return;
+  const Pair pair(recipe());
+  pair.expect_equal([](ggml_context* context, ggml_tensor* weight) {
+    return ggml_add(context, weight, ggml_new_tensor_2d(context, GGML_TYPE_F32, kWidth, kRows));
+  });
+}
+
+/// A graph that writes into the weight itself: the packed tensor must change as a plain one does, and stay packed.
+TEST_P(EveryRecipe, GraphWritesIntoTheWeight) {
+  if (ggml_get_type_traits(static_cast<ggml_type>(recipe().gguf_type))->from_float_ref == nullptr) return;
+  const Pair pair(recipe());
+  const Build overwrite = [](ggml_context* context, ggml_tensor* weight) {
+    ggml_tensor* rows = ggml_view_2d(context, weight, kWidth, 10, weight->nb[1], 60 * weight->nb[1]);
+    return ggml_cpy(context, ggml_new_tensor_2d(context, GGML_TYPE_F32, kWidth, 10), rows);
+  };
+  pair.expect_equal(overwrite);
+  ASSERT_NE(integration::packed_state_of(pair.juno.tensor()), nullptr);
+  std::vector<std::byte> ours(ggml_nbytes(pair.juno.tensor()));
+  std::vector<std::byte> theirs(ours.size());
+  ggml_backend_tensor_get(pair.juno.tensor(), ours.data(), 0, ours.size());
+  ggml_backend_tensor_get(pair.stock.tensor(), theirs.data(), 0, theirs.size());
+  EXPECT_EQ(ours, theirs);
+}
+
+}  // namespace
+}  // namespace juno::test
