@@ -45,18 +45,18 @@ Choice choose_kernel(const layout::Info& layout, const cpu::Facts& machine, std:
     if (isa.empty() ? kernel.reference : kernel.isa != isa) continue;
     if (const std::string_view missing = machine.features.first_missing(kernel.required); !missing.empty()) {
       choice.reason = Reason::no_kernel;
-      choice.detail = fmt::format("this CPU has no {}", missing);
+      choice.detail = fmt::format("no kernel for this CPU, which has no {}", missing);
       continue;
     }
     if (kernel.streaming_vector_bytes != 0 && kernel.streaming_vector_bytes != machine.streaming_vector_bytes) {
       choice.reason = Reason::vector_size;
-      choice.detail = fmt::format("streaming vectors of {} bits, the kernel needs {}",
+      choice.detail = fmt::format("no kernel for streaming vectors of {} bits, only for {}",
                                   8 * machine.streaming_vector_bytes, 8 * kernel.streaming_vector_bytes);
       continue;
     }
     return {&kernel, Reason::compiled, {}};
   }
-  if (choice.detail.empty()) choice.detail = fmt::format("this build has none for {}", machine.architecture);
+  if (choice.detail.empty()) choice.detail = fmt::format("no kernel for layout {}", layout.name);
   return choice;
 }
 

@@ -12,7 +12,7 @@
 
 namespace juno::dispatch {
 
-/// Every kernel compiled into this build, fastest instruction set first.
+/// Every kernel that there is, fastest instruction set first; those of other architectures for inspection only.
 std::span<const kernel::KernelInfo> registry();
 
 /// "<operation>.<layout>.<isa>".

@@ -81,7 +81,7 @@ bool self_test(const kernel::KernelInfo& kernel) {
     return info.fingerprint == kernel.layout_fingerprint;
   });
   const kernel::KernelInfo* reference = reference_kernel(kernel.layout_fingerprint);
-  if (layout == layout::kLayouts.end() || reference == nullptr) return false;
+  if (layout == layout::kLayouts.end() || reference == nullptr || kernel.run == nullptr) return false;
   if (kernel.streaming_vector_bytes != 0 && !cpu::prepare_streaming(kernel.streaming_vector_bytes)) return false;
   const Problem problem(*layout);
   const std::vector<float> expected = problem.run(*reference);

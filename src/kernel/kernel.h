@@ -43,9 +43,9 @@ struct KernelInfo {
   std::string_view isa;
   std::uint64_t layout_fingerprint;
   cpu::FeatureSet required;
-  unsigned streaming_vector_bytes;  ///< exact length that the thread must have; 0: not a streaming kernel
-  bool reference;                   ///< a specification, chosen only when asked for by name
-  void (*run)(const TileJob& job) noexcept;
+  unsigned streaming_vector_bytes;           ///< exact length that the thread must have; 0: not a streaming kernel
+  bool reference;                            ///< a specification, chosen only when asked for by name
+  void (*run)(const TileJob& job) noexcept;  ///< null if this build is for machines that cannot have `required`
 };
 
 /// A row that cannot be mistyped: name and fingerprint come from the layout itself.

@@ -20,7 +20,7 @@ const std::vector<Machine>& machines() {
       // Linux starts a thread with 32 bytes where it could have more: Juno has to ask for them, in every thread.
       {"sme2_short_by_default", "max,sve=off", "compiled", "gemv.lut4.sme2", 64},
       {"sme2_with_sve", "max", "compiled", "gemv.lut4.sme2", 64},
-      {"sme2_32_bytes_at_most", "max,sve=off,sme256=on,sme_fa64=off", "vector-size", "32", 32},
+      {"sme2_32_bytes_at_most", "max,sve=off,sme256=on,sme_fa64=off", "vector-size", "256 bits", 32},
       {"no_sme", "max,sve=off,sme=off", "no-kernel", "sme", 0},
       {"old", "cortex-a76", "no-kernel", "sme", 0},
   };

@@ -17,8 +17,7 @@ struct Ran {
 
 Ran run_model(const Model& model, const Arguments& more, const Environment& environment) {
   const std::string logits = (new_folder() / "logits.f32").string();
-  Arguments arguments = {"run",    file_of(model), "--prompt", "Once upon a time", "-n", "5",
-                         "--json", "--logits",     logits};
+  Arguments arguments = {"run", file_of(model), "--prompt", "Once upon a time", "--json", "--logits", logits};
   arguments.insert(arguments.end(), more.begin(), more.end());
   if (std::find(more.begin(), more.end(), "-n") == more.end()) arguments.insert(arguments.end(), {"-n", "5"});
   const Outcome outcome = juno(arguments, environment);

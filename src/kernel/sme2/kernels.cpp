@@ -9,6 +9,7 @@
 namespace juno::kernel::sme2 {
 namespace {
 
+#if defined(__aarch64__)
 /// Bytes of ZT0, and how far apart LUTI4 expects the entries of a table of bytes in it.
 constexpr std::size_t kZt0Bytes = 64;
 constexpr std::size_t kZt0EntryStride = 4;
@@ -21,6 +22,9 @@ void gemv_lut4(const TileJob& job) noexcept {
   const Lut4Argument argument{&job, zt0.data()};
   juno_sme2_call_streaming(juno_sme2_gemv_lut4, &argument);
 }
+#else
+constexpr void (*gemv_lut4)(const TileJob&) noexcept = nullptr;
+#endif
 
 constexpr std::array kKernels = {
     kernel_info<layout::Lut4>("gemv", "sme2", {cpu::Feature::sme, cpu::Feature::sme2}, 64, false, gemv_lut4)};

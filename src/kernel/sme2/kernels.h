@@ -7,7 +7,8 @@
 
 namespace juno::kernel::sme2 {
 
-/// Kernels for 512-bit streaming vectors; empty if this build has none.
+/// Kernels for 512-bit streaming vectors. The list is the same in every build; where the code cannot be built, `run` is
+/// null, and no machine that such a build runs on has what the kernels require.
 std::span<const KernelInfo> kernels() noexcept;
 
 }  // namespace juno::kernel::sme2
