@@ -77,6 +77,8 @@ bool becomes_healthy(Process& server, int port) {
 void serve(const Environment& environment, const std::filesystem::path& folder, Json& completion, Json& receipts) {
   Environment all = environment;
   all["JUNO_RECEIPTS"] = (folder / "receipts-%p.json").string();
+  // QEMU 11.1 itself crashes when a signal reaches a program on a processor that has SME but no SVE.
+  if (has_runner()) all["JUNO_CPU"] = "max,sme512=on,sme_fa64=off";
   Process server(command("llama-server",
                          {"-m", file_of(plain_model()), "--host", "127.0.0.1", "--port", "0", "-t", "2", "-c", "256",
                           "-np", "1", "--no-warmup"},
