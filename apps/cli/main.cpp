@@ -4,12 +4,16 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 
 #include "commands.h"
+#include "engine.h"
 #include "juno/version.h"
 
 namespace juno::cli {
 namespace {
+
+Error write_error() { return {ErrorCode::write_failed, "write", "standard output", "it is closed or full"}; }
 
 int fail(const std::string& message, ExitStatus status) {
   fmt::print(stderr, "juno: {}\n", message);
@@ -25,9 +29,15 @@ int run_program(int argc, char** argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return program.exit(error);  // --help
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {  // --help, --version
+      program.exit(error, std::cout, std::cout);
+      std::cout.flush();
+      const Status written = std::cout ? flush_output() : write_error();
+      return written ? exit_ok : fail(written.error().message(), exit_failure);
+    }
     return fail(fmt::format("{} (see juno --help)", error.what()), exit_usage);
   }
+  if (const auto error = integration::switch_error()) return fail(error->message(), exit_usage);
   Status status = program.got_subcommand("inspect") ? inspect() : run();
   if (status) status = flush_output();
   if (!status) {
@@ -40,18 +50,14 @@ int run_program(int argc, char** argv) {
 }  // namespace
 
 Status flush_output() {
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    return Error{ErrorCode::write_failed, "write", "standard output", "it is closed or full"};
-  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return write_error();
   return Done{};
 }
 
 }  // namespace juno::cli
 
 int main(int argc, char** argv) {
-#if defined(SIGPIPE)
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error like any other
-#endif
   try {
     return juno::cli::run_program(argc, argv);
   } catch (const std::exception& error) {

@@ -1,134 +1,166 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <fstream>
-#include <map>
+#include <iostream>
+#include <iterator>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <thread>
+#include <optional>
 
+#include "base/output_file.h"
 #include "commands.h"
 #include "engine.h"
 #include "gguf/reader.h"
 #include "juno/receipt.h"
 #include "session.h"
+#include "summary.h"
 
 namespace juno::cli {
 namespace {
 
 struct Options {
-  std::string file;
+  std::string model;
   std::string prompt;
+  std::string prompt_file;
+  std::string system;
   std::string engine;
   std::string logits;
-  unsigned count = 64;
+  GenerationOptions generation;
+  std::uint32_t context = 0;
   int threads = 2;
+  bool raw = false;
   bool json = false;
   bool verbose = false;
   bool no_mmap = false;
 };
 
-double rate(double count, double seconds) { return seconds > 0 ? count / seconds : 0.0; }
+std::atomic<bool> interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "set from a signal handler");
 
-/// Calls of each kernel over all tensors.
-std::map<std::string, std::uint64_t> kernel_calls(const std::vector<receipt::TensorReceipt>& receipts) {
-  std::map<std::string, std::uint64_t> calls;
-  for (const auto& receipt : receipts) {
-    for (const auto& count : receipt.kernels) calls[count.kernel] += count.total_calls();
+/// The first Ctrl-C ends the generation; the next one does what it always does.
+class StopOnInterrupt {
+ public:
+  StopOnInterrupt() {
+    interrupted = false;
+    std::signal(SIGINT, [](int) {
+      interrupted = true;
+      std::signal(SIGINT, SIG_DFL);
+    });
   }
-  return calls;
-}
+  StopOnInterrupt(const StopOnInterrupt&) = delete;
+  StopOnInterrupt& operator=(const StopOnInterrupt&) = delete;
+  ~StopOnInterrupt() { std::signal(SIGINT, SIG_DFL); }
+};
 
-void print_summary(const Generation& generation, double load_seconds) {
-  const auto receipts = receipt::ledger().snapshot();
-  const auto generated = static_cast<double>(generation.tokens.size());
-  fmt::print(stderr, "\nload {:.2f} s; prompt {} tokens, {:.1f} tokens/s; generation {} tokens, {:.1f} tokens/s\n",
-             load_seconds, generation.prompt_tokens,
-             rate(static_cast<double>(generation.prompt_tokens), generation.prompt_seconds), generation.tokens.size(),
-             rate(generated - 1, generation.generation_seconds));
-  std::map<std::string, unsigned> native;
-  unsigned compiled = 0;
-  for (const auto& receipt : receipts) {
-    if (receipt.reason == Reason::compiled) {
-      ++compiled;
-    } else {
-      ++native[fmt::format("{}: {}", to_string(receipt.reason), receipt.detail)];
-    }
-  }
-  fmt::print(stderr, "Juno compiled {} of {} tensors\n", compiled, receipts.size());
-  for (const auto& [reason, count] : native) fmt::print(stderr, "  {} native, {}\n", count, reason);
-  for (const auto& [kernel, calls] : kernel_calls(receipts)) fmt::print(stderr, "  {} calls of {}\n", calls, kernel);
-}
-
-void print_json(const Generation& generation, double load_seconds) {
-  using Json = nlohmann::ordered_json;
-  const Target target = integration::target();
-  const Json document = {
-      {"text", generation.text},
-      {"tokens", generation.tokens},
-      {"prompt_tokens", generation.prompt_tokens},
-      {"load_seconds", load_seconds},
-      {"prompt_tokens_per_second", rate(static_cast<double>(generation.prompt_tokens), generation.prompt_seconds)},
-      {"generation_tokens_per_second",
-       rate(static_cast<double>(generation.tokens.size()) - 1, generation.generation_seconds)},
-      {"receipts", Json::parse(receipt::to_json(receipt::ledger().snapshot(), target))}};
-  fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
-}
-
-/// Raw float32 of each step, in the machine's byte order.
+/// Raw float32 of each step, in the machine's byte order; the file appears when all steps are in it.
 class LogitsFile {
  public:
-  explicit LogitsFile(std::string path) : path_(std::move(path)) {
-    if (!path_.empty()) file_.open(path_, std::ios::binary | std::ios::trunc);
+  explicit LogitsFile(const std::string& path) {
+    if (!path.empty()) file_.emplace("write logits", path);
   }
-  [[nodiscard]] Status status() const {
-    if (!path_.empty() && !file_) return Error{ErrorCode::write_failed, "write logits", path_, "cannot be written"};
-    return Done{};
-  }
+  Status open() { return file_ ? file_->open() : Done{}; }
+  /// False once something went wrong; finish() then says what.
   bool write(std::span<const float> logits) {
-    if (path_.empty()) return true;
-    file_.write(reinterpret_cast<const char*>(logits.data()), static_cast<std::streamsize>(logits.size_bytes()));
-    return static_cast<bool>(file_);
+    if (file_ && status_) status_ = file_->write(std::as_bytes(logits));
+    return status_.ok();
   }
-  Status close() {
-    if (!path_.empty()) file_.flush();
-    return status();
+  Status finish() {
+    if (!file_ || !status_) return status_;
+    return file_->finish();
   }
 
  private:
-  std::string path_;
-  std::ofstream file_;
+  std::optional<OutputFile> file_;
+  Status status_ = Done{};
 };
 
+Result<std::string> read_stream(std::istream& stream, const std::string& name) {
+  std::string text(std::istreambuf_iterator<char>(stream), {});
+  if (stream.bad() || !stream) return Error{ErrorCode::unreadable, "read the prompt", name, "it cannot be read"};
+  return text;
+}
+
+/// From --prompt, a file, or standard input ("-" or nothing at all, unless that is a terminal).
+Result<std::string> read_prompt(const Options& options) {
+  std::string text;
+  if (!options.prompt_file.empty()) {
+    std::ifstream file(options.prompt_file, std::ios::binary);
+    auto read = read_stream(file, options.prompt_file);
+    if (!read) return read;
+    text = std::move(read).value();
+  } else if (!options.prompt.empty() && options.prompt != "-") {
+    return options.prompt;
+  } else if (options.prompt.empty() && isatty(STDIN_FILENO) != 0) {
+    return Error{ErrorCode::invalid_argument, "read the prompt", "command line",
+                 "give --prompt, --file, or standard input"};
+  } else {
+    auto read = read_stream(std::cin, "standard input");
+    if (!read) return read;
+    text = std::move(read).value();
+  }
+  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();  // an editor's, not the writer's
+  if (text.empty()) {
+    const std::string where = options.prompt_file.empty() ? "standard input" : options.prompt_file;
+    return Error{ErrorCode::invalid_argument, "read the prompt", where, "it is empty; give --prompt or --file"};
+  }
+  return text;
+}
+
 Status run_model(const Options& options) {
-  if (const auto error = integration::switch_error()) return *error;
   if (!options.engine.empty()) integration::set_enabled(options.engine == "juno");
   // Our reader says exactly what is wrong with a bad file; llama.cpp's log would not.
-  if (const auto header = gguf::read_header(options.file); !header) return header.error();
+  if (const auto header = gguf::read_header(options.model); !header) return header.error();
+  const auto user = read_prompt(options);
+  if (!user) return user.error();
   LogitsFile logits(options.logits);
-  if (const Status status = logits.status(); !status) return status;
+  if (const Status status = logits.open(); !status) return status;
 
-  const auto session = Session::open({.model = options.file,
+  const auto session = Session::open({.model = options.model,
                                       .threads = options.threads,
-                                      .context = 0,
+                                      .context = options.context,
                                       .memory_map = !options.no_mmap,
                                       .log_to_stderr = options.verbose});
   if (!session) return session.error();
-  const auto print_piece = [&](std::string_view piece) {
-    if (options.json) return true;
-    fmt::print("{}", piece);
-    return std::fflush(stdout) == 0;
+  const bool chat = !options.raw && (*session)->has_chat_template();
+  if (!chat && !options.system.empty()) {
+    return Error{ErrorCode::invalid_argument, "use --system", options.model, "there is no chat template to put it in"};
+  }
+  const auto prompt = chat ? (*session)->chat_prompt(options.system, *user) : user;
+  if (!prompt) return prompt.error();
+
+  RunReport report{.generation = {},
+                   .load_seconds = (*session)->load_seconds(),
+                   .after_prompt = {},
+                   .at_end = {},
+                   .target = integration::target()};
+  bool first = true;
+  const auto on_logits = [&](std::span<const float> row) {
+    if (std::exchange(first, false)) report.after_prompt = receipt::ledger().snapshot();
+    return logits.write(row);
   };
-  const auto generation = (*session)->generate(options.prompt, options.count, print_piece,
-                                               [&](std::span<const float> row) { return logits.write(row); });
-  if (!generation) return generation.error();
-  if (const Status status = logits.close(); !status) return status;
+  const auto on_text = [&](std::string_view piece) {
+    if (options.json) return true;
+    return std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size() && std::fflush(stdout) == 0;
+  };
+  {
+    const StopOnInterrupt stop;
+    GenerationOptions generation = options.generation;
+    generation.stop = &interrupted;
+    auto result = (*session)->generate(*prompt, generation, on_text, on_logits);
+    if (!result) return result.error();
+    report.generation = std::move(result).value();
+  }
+  report.at_end = receipt::ledger().snapshot();
+  if (const Status status = logits.finish(); !status) return status;
   if (options.json) {
-    print_json(*generation, (*session)->load_seconds());
+    fmt::print("{}", summary_json(report));
   } else {
     fmt::print("\n");
     if (const Status status = flush_output(); !status) return status;
-    print_summary(*generation, (*session)->load_seconds());
+    fmt::print(stderr, "\n{}", summary_text(report));
   }
   return Done{};
 }
@@ -137,13 +169,28 @@ Status run_model(const Options& options) {
 
 Command add_run(CLI::App& program) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = program.add_subcommand("run", "Continues a prompt with a model, greedily");
-  command->add_option("FILE", options->file, "GGUF model")->required();
-  command->add_option("--prompt", options->prompt, "Text to continue")->required();
-  command->add_option("-n", options->count, "Tokens to generate")
-      ->check(CLI::Range(1u, 1u << 20))
+  CLI::App* command = program.add_subcommand("run", "Answers a prompt with a model");
+  command->add_option("FILE", options->model, "GGUF model")->required();
+  auto* prompt = command->add_option("-p,--prompt", options->prompt, "The prompt; - reads it from standard input");
+  command->add_option("-f,--file", options->prompt_file, "Read the prompt from this file")->excludes(prompt);
+  command->add_option("--system", options->system, "System message of the chat");
+  command->add_flag("--raw", options->raw, "Continue the prompt as it is, without the model's chat template");
+  command->add_option("-n", options->generation.count, "Tokens to generate at most")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20))
       ->capture_default_str();
   command->add_option("-t,--threads", options->threads, "Threads")->check(CLI::Range(1, 512))->capture_default_str();
+  command->add_option("-c,--context", options->context, "Tokens of context; 0: the model's, at most 4096")
+      ->check(CLI::Range(std::uint32_t{0}, std::uint32_t{1} << 24))
+      ->capture_default_str();
+  command->add_option("--temp", options->generation.temperature, "Temperature; 0: always the likeliest token")
+      ->check(CLI::Range(0.0f, 100.0f))
+      ->capture_default_str();
+  command
+      ->add_option("--top-p", options->generation.top_p,
+                   "Choose among the likeliest tokens of this probability together")
+      ->check(CLI::Range(0.0f, 1.0f))
+      ->capture_default_str();
+  command->add_option("--seed", options->generation.seed, "Of the random choices, with --temp")->capture_default_str();
   command->add_option("--engine", options->engine, "juno or native; default: JUNO_ENGINE, else juno")
       ->check(CLI::IsMember({"juno", "native"}));
   command->add_option("--logits", options->logits, "Write each step's raw float32 logits to this file");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A model loaded in llama.cpp, with Juno linked in, and greedy generation from it.
+// A model loaded in llama.cpp, with Juno linked in, and generation from it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -16,13 +17,26 @@
 
 namespace juno::cli {
 
+/// A long context costs memory for every token it could hold, so more than this is taken only when asked for.
+inline constexpr std::uint32_t kDefaultContext = 4096;
+
 struct SessionOptions {
   std::filesystem::path model;
   int threads = 2;
-  std::uint32_t context = 0;  ///< tokens; 0: the model's own
+  std::uint32_t context = 0;  ///< tokens; 0: what the model was trained with, but at most kDefaultContext
   bool memory_map = true;
   bool log_to_stderr = false;  ///< llama.cpp's log; its last error ends up in Error::why anyway
 };
+
+struct GenerationOptions {
+  std::size_t count = 64;                   ///< tokens at most; at least one is generated
+  float temperature = 0;                    ///< 0: greedy
+  float top_p = 1;                          ///< smallest set of tokens with at least this probability; 1: all
+  std::uint32_t seed = 1;                   ///< of the random choice, if temperature is not 0
+  const std::atomic<bool>* stop = nullptr;  ///< set from anywhere, also a signal handler: ends as soon as possible
+};
+
+enum class Ending { end_of_text, count, context_full, stopped };
 
 struct Generation {
   std::string text;
@@ -30,6 +44,7 @@ struct Generation {
   std::size_t prompt_tokens = 0;
   double prompt_seconds = 0;
   double generation_seconds = 0;  ///< of all generated tokens but the first, which the prompt's pass gives
+  Ending ending = Ending::count;
 };
 
 /// Called after each pass with the logits of its last position (as many as the vocabulary has tokens); false stops.
@@ -41,9 +56,14 @@ class Session {
  public:
   static Result<std::unique_ptr<Session>> open(const SessionOptions& options);
 
-  /// Greedy continuation of `prompt` by up to `count` tokens; ends early at an end-of-generation token.
-  /// Generates at least one token. Starts from an empty context each time.
-  Result<Generation> generate(std::string_view prompt, std::size_t count, const TextSink& text,
+  /// Whether the model brings a chat template.
+  [[nodiscard]] bool has_chat_template() const noexcept;
+
+  /// `user` (and `system`, unless empty) in the model's chat format, up to where the answer begins.
+  Result<std::string> chat_prompt(const std::string& system, const std::string& user) const;
+
+  /// Continues `prompt`. Starts from an empty context each time.
+  Result<Generation> generate(std::string_view prompt, const GenerationOptions& options, const TextSink& text,
                               const LogitsSink& logits);
 
   [[nodiscard]] double load_seconds() const noexcept { return load_seconds_; }
@@ -57,7 +77,8 @@ class Session {
   Session(std::string path, llama_model* model, llama_context* context)
       : path_(std::move(path)), model_(model), context_(context) {}
   Result<std::vector<llama_token>> tokenize(std::string_view text) const;
-  Status decode(std::span<llama_token> tokens);
+  /// False if it was stopped.
+  Result<bool> decode(std::span<llama_token> tokens);
   [[nodiscard]] std::string piece(llama_token token) const;
 
   std::string path_;

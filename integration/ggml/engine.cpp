@@ -5,11 +5,9 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <fstream>
 #include <string_view>
-#include <system_error>
 
-#include "ggml-impl.h"
+#include "base/output_file.h"
 #include "juno/receipt.h"
 
 namespace juno::integration {
@@ -35,18 +33,14 @@ struct Switches {
       enabled = false;
       error = Error{ErrorCode::invalid_argument, "read the engine switch", "JUNO_ENGINE=" + engine,
                     "neither 'juno' nor 'native'; Juno stays off"};
-      GGML_LOG_WARN("juno: %s\n", error->message().c_str());
     }
   }
 };
 
+/// Never destroyed: exit handlers still read it.
 Switches& switches() {
-  static Switches instance;
+  static Switches& instance = *new Switches;
   return instance;
-}
-
-Error write_error(const std::filesystem::path& path, std::string why) {
-  return {ErrorCode::write_failed, "write receipts", path.string(), std::move(why)};
 }
 
 }  // namespace
@@ -73,34 +67,11 @@ std::optional<std::filesystem::path> receipts_path() {
 }
 
 Status write_receipts(const std::filesystem::path& path) {
+  OutputFile file("write receipts", path);
+  if (const Status opened = file.open(); !opened) return opened;
   const std::string text = receipt::to_json(receipt::ledger().snapshot(), target());
-  std::error_code code;
-  if (std::filesystem::exists(path, code) && !std::filesystem::is_regular_file(path, code)) {
-    // A pipe or a device, such as /dev/stdout: nothing to rename onto.
-    std::ofstream direct(path);
-    direct << text << std::flush;
-    if (!direct) return write_error(path, "cannot be written");
-    return Done{};
-  }
-  std::filesystem::path temporary = path;
-  temporary += ".part" + std::to_string(getpid());
-  {
-    std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-    if (!file) return write_error(path, "the folder is missing or not writable");
-    file << text << std::flush;
-    if (!file) {
-      file.close();
-      std::filesystem::remove(temporary, code);
-      return write_error(path, "no space, or an I/O error");
-    }
-  }
-  std::filesystem::rename(temporary, path, code);
-  if (code) {
-    const std::string why = code.message();
-    std::filesystem::remove(temporary, code);
-    return write_error(path, why);
-  }
-  return Done{};
+  if (const Status written = file.write(text); !written) return written;
+  return file.finish();
 }
 
 }  // namespace juno::integration

@@ -7,6 +7,7 @@
 #include "traits.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "buffer_type.h"
 #include "engine.h"
@@ -102,6 +103,13 @@ class Traits : public ggml::cpu::tensor_traits {
   }
 };
 
+void warn_once_of_bad_switches() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    if (const auto error = switch_error()) GGML_LOG_WARN("juno: %s\n", error->message().c_str());
+  });
+}
+
 class Provider : public ggml::cpu::extra_buffer_type {
  public:
   bool supports_op(ggml_backend_dev_t, const ggml_tensor* op) override {
@@ -110,6 +118,7 @@ class Provider : public ggml::cpu::extra_buffer_type {
       // A tensor with memory is in a graph: whatever is done with it, we see to it.
       if (source->data != nullptr) continue;
       // Else the loader asks about a weight it has not placed yet.
+      warn_once_of_bad_switches();
       const TensorFacts facts = facts_of(source, operation_for(op, source));
       const Decision decision = decide(facts, target());
       if (!decision.compiled()) {

@@ -20,8 +20,8 @@ std::vector<std::string_view> FeatureSet::names() const {
 }
 
 const Facts& facts() {
-  static const Facts kFacts = probe();
-  return kFacts;
+  static const Facts& probed = *new Facts(probe());  // never destroyed: exit handlers still read it
+  return probed;
 }
 
 Facts sme2_machine() {

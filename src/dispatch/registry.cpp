@@ -11,15 +11,16 @@
 namespace juno::dispatch {
 
 std::span<const kernel::KernelInfo> registry() {
-  static const std::vector<kernel::KernelInfo> kKernels = [] {
+  // Never destroyed: exit handlers still read it.
+  static const std::vector<kernel::KernelInfo>& kernels = *new std::vector<kernel::KernelInfo>([] {
     std::vector<kernel::KernelInfo> all;
     for (const Isa& isa : kIsas) {
       const auto kernels = isa.kernels();
       all.insert(all.end(), kernels.begin(), kernels.end());
     }
     return all;
-  }();
-  return kKernels;
+  }());
+  return kernels;
 }
 
 std::string kernel_id(const kernel::KernelInfo& kernel) {

@@ -62,9 +62,8 @@ std::vector<TensorReceipt> Ledger::snapshot() const {
 }
 
 Ledger& ledger() {
-  // Never destroyed: the last readers are exit handlers, whose order against static destructors is not ours to set.
-  static Ledger* const kLedger = new Ledger;
-  return *kLedger;
+  static Ledger& instance = *new Ledger;  // never destroyed: exit handlers still read it
+  return instance;
 }
 
 }  // namespace juno::receipt

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `juno inspect`: what it says, that it says the same as the receipts, and that it needs no more than the header.
-#include <unistd.h>
-
-#include <cstring>
-#include <fstream>
+#include <sstream>
 
 #include "programs.h"
 

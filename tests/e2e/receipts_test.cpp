@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // JUNO_RECEIPTS in every program that has Juno linked in.
+#include <algorithm>
+
 #include "programs.h"
 
 namespace juno::e2e {
@@ -88,9 +90,8 @@ TEST_P(EveryProgram, ReceiptsThatCannotBeWrittenAreOneLine) {
     EXPECT_TRUE(succeeds(outcome));
     const std::size_t at = outcome.err.find("juno: write receipts: " + path + ": ");
     ASSERT_NE(at, std::string::npos) << outcome.text();
-    // The last thing that it says.
+    // The last thing that it says; where it begins is up to the program, which may have left a line of its own unended.
     EXPECT_EQ(outcome.err.find('\n', at), outcome.err.size() - 1) << outcome.text();
-    EXPECT_TRUE(at == 0 || outcome.err[at - 1] == '\n') << outcome.text();
     EXPECT_EQ(outcome.err.find("juno: write", at + 1), std::string::npos) << outcome.text();
   }
   EXPECT_EQ(names_in(folder), std::vector<std::string>{});

@@ -60,7 +60,7 @@ class EveryModel : public testing::TestWithParam<std::size_t> {
     EXPECT_TRUE(session.ok()) << session.error().message();
     std::vector<float> all;
     const auto generation =
-        (*session)->generate("The quick brown fox jumps", 6, nullptr, [&](std::span<const float> row) {
+        (*session)->generate("The quick brown fox jumps", {.count = 6}, nullptr, [&](std::span<const float> row) {
           all.insert(all.end(), row.begin(), row.end());
           return true;
         });

@@ -152,6 +152,7 @@ TEST_P(EveryRecipe, SpecificationIsADotProduct) {
 /// float term per sub-block or lane instead of one per super-block. With n <= 16 float additions per super-block each
 /// side is within (16 * super_blocks + 8) * 2^-24 * magnitude of the exact value.
 TEST_P(EveryRecipe, SpecificationAgainstGgmlVecDot) {
+  ggml_cpu_init();  // tables that its x86 code converts halves with
   const auto* traits = ggml_get_type_traits_cpu(static_cast<ggml_type>(recipe().gguf_type));
   const kernel::KernelInfo* reference = dispatch::reference_kernel(recipe().layout.fingerprint);
   std::size_t compared = 0;

@@ -7,6 +7,7 @@
 
 #include "dispatch/registry.h"
 #include "format/iq4_xs.h"
+#include "ggml-cpu.h"
 #include "ggml-cpu/quants.h"
 #include "support/data.h"
 #include "support/guarded.h"
@@ -24,6 +25,7 @@ VecDot generic_vec_dot(std::uint32_t gguf_type) {
 }
 
 TEST_P(EveryRecipe, SpecificationAgainstGgmlGenericVecDot) {
+  ggml_cpu_init();  // tables that its x86 code converts halves with
   const VecDot vec_dot = generic_vec_dot(recipe().gguf_type);
   ASSERT_NE(vec_dot, nullptr) << "add " << recipe().format << " to generic_vec_dot()";
   const std::size_t rows = 300;

@@ -7,8 +7,8 @@
 #include <span>
 
 #include "base/hash.h"
+#include "base/output_file.h"
 #include "gguf/tensor_type.h"
-#include "output.h"
 #include "plan.h"
 #include "weights.h"
 
@@ -28,13 +28,13 @@ uint64_t tensor_bytes(const PlannedTensor& tensor) {
   return tensor.width / type.weights_per_block * std::max<uint64_t>(tensor.rows, 1) * type.bytes_per_block;
 }
 
-Status write_norm(Output& output, const PlannedTensor& tensor, uint64_t seed) {
+Status write_norm(OutputFile& output, const PlannedTensor& tensor, uint64_t seed) {
   std::vector<float> values(tensor.width);
   fill_norm(values, seed);
   return output.write(std::as_bytes(std::span(values)));
 }
 
-Status write_matrix(Output& output, const PlannedTensor& tensor, uint64_t seed, std::vector<std::byte>& buffer) {
+Status write_matrix(OutputFile& output, const PlannedTensor& tensor, uint64_t seed, std::vector<std::byte>& buffer) {
   const gguf::TensorType& type = *gguf::find_tensor_type(tensor.type);
   // With inputs of unit size and this deviation, every matrix keeps the size of what passes through it.
   const double deviation = 1.0 / std::sqrt(static_cast<double>(tensor.width));
@@ -55,7 +55,7 @@ Status write_matrix(Output& output, const PlannedTensor& tensor, uint64_t seed, 
 Status write_model(const std::filesystem::path& path, const Options& options) {
   const auto tensors = plan_tensors(options);
   if (!tensors.ok()) return tensors.error();
-  Output output(path);
+  OutputFile output(kWhat, path);
   if (Status opened = output.open(); !opened.ok()) return opened;
   const auto metadata = make_metadata(options, *tensors);
   if (!metadata.ok()) return metadata.error();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "output.h"
+#include "base/output_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,22 +9,26 @@
 #include <system_error>
 #include <utility>
 
-#include "plan.h"
+namespace juno {
 
-namespace juno::random_model {
+OutputFile::OutputFile(std::string what, std::filesystem::path target)
+    : what_(std::move(what)), target_(std::move(target)) {}
 
-Output::Output(std::filesystem::path target) : target_(std::move(target)) {}
-
-Output::~Output() {
+OutputFile::~OutputFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
-Status Output::open() {
-  // Found out now rather than by the rename at the end.
+Status OutputFile::open() {
   std::error_code ignored;
-  if (std::filesystem::is_directory(target_, ignored)) return failure("it is a directory");
-
+  const std::filesystem::file_type type = std::filesystem::status(target_, ignored).type();
+  // Found out now rather than by the rename at the end.
+  if (type == std::filesystem::file_type::directory) return failure("it is a directory");
+  if (type != std::filesystem::file_type::not_found && type != std::filesystem::file_type::regular) {
+    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);  // nothing to rename onto
+    if (descriptor_ < 0) return system_failure();
+    return Done{};
+  }
   static std::atomic<unsigned> count = 0;
   std::filesystem::path temporary = target_;
   temporary += ".partial-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
@@ -34,7 +38,7 @@ Status Output::open() {
   return Done{};
 }
 
-Status Output::write(std::span<const std::byte> bytes) {
+Status OutputFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
@@ -44,18 +48,19 @@ Status Output::write(std::span<const std::byte> bytes) {
   return Done{};
 }
 
-Status Output::finish() {
+Status OutputFile::finish() {
   // Some file systems report a full disk only here.
   if (::close(std::exchange(descriptor_, -1)) != 0) return system_failure();
+  if (temporary_.empty()) return Done{};
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) return system_failure();
   temporary_.clear();
   return Done{};
 }
 
-Error Output::failure(std::string why) const {
-  return {ErrorCode::write_failed, kWhat, target_.string(), std::move(why)};
+Error OutputFile::failure(std::string why) const {
+  return {ErrorCode::write_failed, what_, target_.string(), std::move(why)};
 }
 
-Error Output::system_failure() const { return failure(std::generic_category().message(errno)); }
+Error OutputFile::system_failure() const { return failure(std::generic_category().message(errno)); }
 
-}  // namespace juno::random_model
+}  // namespace juno

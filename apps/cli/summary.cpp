@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "summary.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace juno::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Calls = std::map<std::string, std::uint64_t>;
+
+double rate(double count, double seconds) { return seconds > 0 ? count / seconds : 0.0; }
+
+double prompt_rate(const Generation& generation) {
+  return rate(static_cast<double>(generation.prompt_tokens), generation.prompt_seconds);
+}
+
+/// The first token comes with the prompt.
+double generation_rate(const Generation& generation) {
+  return generation.tokens.size() < 2
+             ? 0.0
+             : rate(static_cast<double>(generation.tokens.size() - 1), generation.generation_seconds);
+}
+
+/// The largest resident size of this process so far.
+std::uint64_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+#if defined(__APPLE__)
+  return static_cast<std::uint64_t>(usage.ru_maxrss);
+#else
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+#endif
+}
+
+/// Operations by kernel over all tensors, and by unpacking.
+Calls calls_of(const std::vector<receipt::TensorReceipt>& receipts) {
+  Calls calls;
+  for (const auto& receipt : receipts) {
+    for (const auto& count : receipt.kernels) calls[count.kernel] += count.total_calls();
+    if (receipt.unpacked_calls != 0) calls["unpacked"] += receipt.unpacked_calls;
+  }
+  return calls;
+}
+
+Calls minus(Calls calls, const Calls& earlier) {
+  for (const auto& [kernel, count] : earlier) calls[kernel] -= count;
+  return calls;
+}
+
+std::string_view to_string(Ending ending) {
+  switch (ending) {
+    case Ending::end_of_text: return "end-of-text";
+    case Ending::count: return "count";
+    case Ending::context_full: return "context-full";
+    case Ending::stopped: return "stopped";
+  }
+  return "unknown";
+}
+
+struct Totals {
+  std::size_t compiled = 0;
+  std::uint64_t replaced_bytes = 0;
+  std::uint64_t packed_bytes = 0;
+  double pack_seconds = 0;
+  std::map<std::string, std::size_t> native;  ///< tensors by reason
+};
+
+Totals totals_of(const std::vector<receipt::TensorReceipt>& receipts) {
+  Totals totals;
+  for (const auto& receipt : receipts) {
+    totals.pack_seconds += static_cast<double>(receipt.pack_nanoseconds) / 1e9;
+    if (receipt.reason == Reason::compiled) {
+      ++totals.compiled;
+      totals.replaced_bytes += receipt.native_bytes;
+      totals.packed_bytes += receipt.packed_bytes;
+    } else {
+      ++totals.native[fmt::format("{}: {}", juno::to_string(receipt.reason), receipt.detail)];
+    }
+  }
+  return totals;
+}
+
+}  // namespace
+
+std::string summary_text(const RunReport& report) {
+  const Generation& generation = report.generation;
+  const Totals totals = totals_of(report.at_end);
+  std::string text;
+  const auto line = std::back_inserter(text);
+  if (generation.ending == Ending::context_full) fmt::format_to(line, "(the context is full)\n");
+  if (generation.ending == Ending::stopped) fmt::format_to(line, "(stopped)\n");
+  fmt::format_to(line, "prompt      {} tokens, {:.1f} tokens/s\n", generation.prompt_tokens, prompt_rate(generation));
+  fmt::format_to(line, "generation  {} tokens, {:.1f} tokens/s\n", generation.tokens.size(),
+                 generation_rate(generation));
+  fmt::format_to(line, "load        {:.2f} s, of which compiling {:.2f} s\n", report.load_seconds, totals.pack_seconds);
+  fmt::format_to(line, "memory      {:.1f} MiB at most\n", static_cast<double>(peak_memory_bytes()) / (1 << 20));
+  if (report.at_end.empty()) {
+    fmt::format_to(line, "Juno was offered 0 tensors: llama.cpp put them all elsewhere\n");
+    return text;
+  }
+  fmt::format_to(line, "Juno        compiled {} of {} tensors, {:.1f} MiB into {:.1f} MiB\n", totals.compiled,
+                 report.at_end.size(), static_cast<double>(totals.replaced_bytes) / (1 << 20),
+                 static_cast<double>(totals.packed_bytes) / (1 << 20));
+  for (const auto& [reason, count] : totals.native) fmt::format_to(line, "  native    {} ({})\n", count, reason);
+  const Calls prompt = calls_of(report.after_prompt);
+  for (const auto& [kernel, calls] : calls_of(report.at_end)) {
+    const auto found = prompt.find(kernel);
+    const std::uint64_t in_prompt = found != prompt.end() ? found->second : 0;
+    fmt::format_to(line, "  {}  {} calls for the prompt, {} for the generation\n", kernel, in_prompt,
+                   calls - in_prompt);
+  }
+  if (totals.compiled != 0) {
+    fmt::format_to(line, "  compiling pays off after: not known, no gain has been measured on this CPU\n");
+  }
+  return text;
+}
+
+std::string summary_json(const RunReport& report) {
+  const Generation& generation = report.generation;
+  const Totals totals = totals_of(report.at_end);
+  const Calls prompt = calls_of(report.after_prompt);
+  const Json document = {{"text", generation.text},
+                         {"tokens", generation.tokens},
+                         {"ending", to_string(generation.ending)},
+                         {"prompt_tokens", generation.prompt_tokens},
+                         {"prompt_tokens_per_second", prompt_rate(generation)},
+                         {"generation_tokens_per_second", generation_rate(generation)},
+                         {"load_seconds", report.load_seconds},
+                         {"compile_seconds", totals.pack_seconds},
+                         {"compile_pays_off_after_tokens", nullptr},
+                         {"peak_memory_bytes", peak_memory_bytes()},
+                         {"calls", {{"prompt", prompt}, {"generation", minus(calls_of(report.at_end), prompt)}}},
+                         {"receipts", Json::parse(receipt::to_json(report.at_end, report.target))}};
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace juno::cli
