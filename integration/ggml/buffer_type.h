@@ -23,8 +23,8 @@ enum class Content {
   packed,  ///< a packed matrix
 };
 
-/// State of one tensor in a Juno buffer, at ggml_tensor::extra. Owned by the buffer. Changes only while the tensor is
-/// written, which ggml never does while a graph that uses it is computed.
+/// State of one tensor in a Juno buffer, at ggml_tensor::extra. Owned by the buffer. Its content changes only while ggml
+/// writes the tensor from outside of a graph; a graph that writes into a packed tensor leaves it packed.
 class TensorState {
  public:
   TensorState(ggml_tensor* tensor, Decision decision);

@@ -42,7 +42,8 @@ void TensorState::pack(const std::byte* plain) {
   for (std::size_t tile = 0; tile < target.recipe->layout.tiles(target.rows); ++tile) {
     target.recipe->pack_tile(plain, target.rows, target.width, tile, bytes());
   }
-  content_ = Content::packed;
+  // When a graph writes into a packed tensor, other threads look at content_ meanwhile: it must not be touched.
+  if (content_ != Content::packed) content_ = Content::packed;
   pack_nanoseconds_ += static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
   report(Reason::compiled, decision_.detail);
