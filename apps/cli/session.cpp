@@ -82,13 +82,13 @@ Result<std::unique_ptr<Session>> Session::open(const SessionOptions& options) {
   return session;
 }
 
-Result<std::vector<llama_token>> Session::tokenize(std::string_view text) const {
+Result<std::vector<llama_token>> Session::tokenize(const std::string& text) const {
   const llama_vocab* vocabulary = llama_model_get_vocab(model_.get());
   const auto length = static_cast<std::int32_t>(text.size());
-  const std::int32_t needed = -llama_tokenize(vocabulary, text.data(), length, nullptr, 0, true, true);
+  const std::int32_t needed = -llama_tokenize(vocabulary, text.c_str(), length, nullptr, 0, true, true);
   std::vector<llama_token> tokens(static_cast<std::size_t>(std::max(needed, 0)));
   const std::int32_t count =
-      llama_tokenize(vocabulary, text.data(), length, tokens.data(), std::max(needed, 0), true, true);
+      llama_tokenize(vocabulary, text.c_str(), length, tokens.data(), std::max(needed, 0), true, true);
   if (count <= 0) return Error{ErrorCode::invalid_argument, "tokenise the prompt", path_, "it has no tokens"};
   tokens.resize(static_cast<std::size_t>(count));
   return tokens;
@@ -166,7 +166,7 @@ bool is_set(const std::atomic<bool>* flag) { return flag != nullptr && flag->loa
 
 }  // namespace
 
-Result<Generation> Session::generate(std::string_view prompt, const GenerationOptions& options, const TextSink& text,
+Result<Generation> Session::generate(const std::string& prompt, const GenerationOptions& options, const TextSink& text,
                                      const LogitsSink& logits) {
   auto tokens = tokenize(prompt);
   if (!tokens) return tokens.error();

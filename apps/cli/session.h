@@ -63,7 +63,7 @@ class Session {
   Result<std::string> chat_prompt(const std::string& system, const std::string& user) const;
 
   /// Continues `prompt`. Starts from an empty context each time.
-  Result<Generation> generate(std::string_view prompt, const GenerationOptions& options, const TextSink& text,
+  Result<Generation> generate(const std::string& prompt, const GenerationOptions& options, const TextSink& text,
                               const LogitsSink& logits);
 
   [[nodiscard]] double load_seconds() const noexcept { return load_seconds_; }
@@ -76,7 +76,7 @@ class Session {
 
   Session(std::string path, llama_model* model, llama_context* context)
       : path_(std::move(path)), model_(model), context_(context) {}
-  Result<std::vector<llama_token>> tokenize(std::string_view text) const;
+  Result<std::vector<llama_token>> tokenize(const std::string& text) const;
   /// False if it was stopped.
   Result<bool> decode(std::span<llama_token> tokens);
   [[nodiscard]] std::string piece(llama_token token) const;

@@ -23,8 +23,8 @@ enum class Content {
   packed,  ///< a packed matrix
 };
 
-/// State of one tensor in a Juno buffer, at ggml_tensor::extra. Owned by the buffer. Its content changes only while ggml
-/// writes the tensor from outside of a graph; a graph that writes into a packed tensor leaves it packed.
+/// State of one tensor in a Juno buffer, at ggml_tensor::extra. Owned by the buffer. Its content changes only while
+/// ggml writes the tensor from outside of a graph; a graph that writes into a packed tensor leaves it packed.
 class TensorState {
  public:
   TensorState(ggml_tensor* tensor, Decision decision);
@@ -38,14 +38,14 @@ class TensorState {
 
   /// Writes and reads the format's own bytes at a byte offset, whatever the content is. A tensor is packed as soon as
   /// all its bytes have been written.
-  void write(const void* data, std::size_t offset, std::size_t bytes) noexcept;
-  void read(void* data, std::size_t offset, std::size_t bytes) const noexcept;
+  void write(const void* data, std::size_t offset, std::size_t size) noexcept;
+  void read(void* data, std::size_t offset, std::size_t size) const noexcept;
   /// Forgets what was written; the bytes in memory are plain from now on.
   void forget() noexcept;
 
  private:
   [[nodiscard]] std::byte* bytes() const noexcept { return static_cast<std::byte*>(tensor_->data); }
-  void write_part(const void* data, std::size_t offset, std::size_t bytes);
+  void write_part(const void* data, std::size_t offset, std::size_t size);
   void pack(const std::byte* plain);
   void report(Reason reason, std::string detail);
 

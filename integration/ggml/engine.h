@@ -21,8 +21,8 @@ Target target();
 /// Overrides JUNO_ENGINE. Call before a model is loaded; tensors that were loaded before stay as they are.
 void set_enabled(bool enabled);
 
-/// The first switch with a value that means nothing. Juno then stays off; when a model is loaded, a warning goes to ggml's
-/// log.
+/// The first switch with a value that means nothing. Juno then stays off; when a model is loaded, a warning goes to
+/// ggml's log.
 std::optional<Error> switch_error();
 
 /// JUNO_RECEIPTS with %p replaced.

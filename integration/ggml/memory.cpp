@@ -66,11 +66,14 @@ void free_pages(std::byte* pages, std::size_t bytes) noexcept {
 std::size_t release_file_pages(const void* data, std::size_t bytes) noexcept {
 #if defined(__linux__)
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const std::uintptr_t begin = round_up(reinterpret_cast<std::uintptr_t>(data), page);
-  const std::uintptr_t end = (reinterpret_cast<std::uintptr_t>(data) + bytes) / page * page;
+  const auto start = reinterpret_cast<std::uintptr_t>(data);
+  const std::uintptr_t begin = round_up(start, page);
+  const std::uintptr_t end = (start + bytes) / page * page;
   if (begin >= end || !is_read_only_file_mapping(begin, end)) return 0;
-  // Fails for locked pages (--mlock), which is what their owner wants.
-  return madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED) == 0 ? end - begin : 0;
+  // madvise wants a pointer to what it may change; these pages are read-only. Fails for locked pages (--mlock), which
+  // is what their owner wants.
+  auto* pages = static_cast<std::byte*>(const_cast<void*>(data)) + (begin - start);
+  return madvise(pages, end - begin, MADV_DONTNEED) == 0 ? end - begin : 0;
 #else
   // Darwin's MADV_DONTNEED is only a hint, and the mapping cannot be proved cheaply: leave the pages to the system.
   (void)data;

@@ -20,7 +20,7 @@ void write_receipts_at_exit() {
   if (!status) std::fprintf(stderr, "juno: %s\n", status.error().message().c_str());
 }
 
-const bool kRegistered = [] {
+const bool registered = [] {
   auto& types = ggml_backend_cpu_get_extra_buffer_types();
   types.insert(types.begin(), buffer_type());
   std::atexit(write_receipts_at_exit);

@@ -104,7 +104,7 @@ class PlainOperation {
   }
 
  private:
-  static constexpr std::size_t kNodes = 2 * (GGML_MAX_SRC + 1);
+  static constexpr std::size_t kNodes = 2 * (std::size_t{GGML_MAX_SRC} + 1);
 
   struct Root {
     TensorState* state;
@@ -177,7 +177,7 @@ void compute_unpacked(const ggml_compute_params* params, ggml_tensor* op) {
   }
   if (params->ith != 0) return;
   const auto start = reinterpret_cast<std::uintptr_t>(params->wdata);
-  auto* copies = reinterpret_cast<std::byte*>(round_up(start, kLineBytes));
+  std::byte* copies = static_cast<std::byte*>(params->wdata) + (round_up(start, kLineBytes) - start);
   PlainOperation(op, copies).compute(copies + PlainOperation::copy_bytes(op), params->use_ref, op);
 }
 

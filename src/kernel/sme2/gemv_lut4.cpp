@@ -22,8 +22,9 @@ using layout::ActivationBlock;
 using layout::Lut4;
 
 constexpr std::size_t kLanes = 16;  // int32 lanes of a 64-byte vector
+constexpr std::size_t kVectorBytes = 64;
 static_assert(Lut4::kTileRows == 4 * kLanes, "a tile is one four-vector group of int32 sums");
-static_assert(Lut4::kGroupBytes == 2 * 64, "a group of four columns is two code vectors");
+static_assert(Lut4::kGroupBytes == 2 * kVectorBytes, "a group of four columns is two code vectors");
 static_assert(Lut4::kSubBlocks == 8, "one ZA group per sub-block: the slice offset of SDOT is an immediate 0 .. 7");
 
 #define JUNO_INLINE [[gnu::always_inline]] inline
@@ -70,14 +71,15 @@ JUNO_INLINE void scale_sub_block(svbool_t all, const std::uint8_t* super_block, 
   total_3 = svmla_s32_x(all, total_3, svget4(sums, 3), svld1sb_s32(all, scales + 3 * kLanes));
 }
 
-/// fma(d_weight * d_activation, sum_factor * float(total), acc) for 16 rows; d points at their halfs.
+/// fma(d_weight * d_activation, sum_factor * float(total), acc) for 16 rows, whose d_weight are at `halfs`.
 template <bool kScaled>
-JUNO_INLINE svfloat32_t float_step(svbool_t all, svfloat32_t acc, svint32_t total, const std::uint16_t* d,
+JUNO_INLINE svfloat32_t float_step(svbool_t all, svfloat32_t acc, svint32_t total, const std::uint16_t* halfs,
                                    float d_activation, float sum_factor) JUNO_SME2_STREAMING {
-  const svfloat32_t d_weight = svcvt_f32_f16_x(all, svreinterpret_f16_u32(svld1uh_u32(all, d)));
-  svfloat32_t sum = svcvt_f32_s32_x(all, total);
-  if constexpr (kScaled) sum = svmul_n_f32_x(all, sum, sum_factor);
-  return svmla_f32_x(all, acc, svmul_n_f32_x(all, d_weight, d_activation), sum);
+  const svfloat32_t d_weight = svcvt_f32_f16_x(all, svreinterpret_f16_u32(svld1uh_u32(all, halfs)));
+  const svfloat32_t d = svmul_n_f32_x(all, d_weight, d_activation);
+  const svfloat32_t sum = svcvt_f32_s32_x(all, total);
+  if constexpr (kScaled) return svmla_f32_x(all, acc, d, svmul_n_f32_x(all, sum, sum_factor));
+  return svmla_f32_x(all, acc, d, sum);
 }
 
 template <bool kScaled>

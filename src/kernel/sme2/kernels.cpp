@@ -22,12 +22,13 @@ void gemv_lut4(const TileJob& job) noexcept {
   const Lut4Argument argument{&job, zt0.data()};
   juno_sme2_call_streaming(juno_sme2_gemv_lut4, &argument);
 }
+constexpr auto kGemvLut4 = gemv_lut4;
 #else
-constexpr void (*gemv_lut4)(const TileJob&) noexcept = nullptr;
+constexpr void (*kGemvLut4)(const TileJob&) noexcept = nullptr;
 #endif
 
 constexpr std::array kKernels = {
-    kernel_info<layout::Lut4>("gemv", "sme2", {cpu::Feature::sme, cpu::Feature::sme2}, 64, false, gemv_lut4)};
+    kernel_info<layout::Lut4>("gemv", "sme2", {cpu::Feature::sme, cpu::Feature::sme2}, 64, false, kGemvLut4)};
 
 }  // namespace
 
