@@ -15,6 +15,7 @@ enum ExitStatus : int { exit_ok = 0, exit_failure = 1, exit_usage = 2 };
 
 using Command = std::function<Status()>;
 
+Command add_cpu(CLI::App& program);
 Command add_inspect(CLI::App& program);
 Command add_run(CLI::App& program);
 

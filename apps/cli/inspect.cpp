@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <memory>
+#include <regex>
 
 #include "commands.h"
 #include "engine.h"
@@ -15,6 +18,8 @@ namespace {
 struct Options {
   std::string file;
   std::string target = "auto";
+  std::string only;
+  std::string order = "file";
   bool json = false;
 };
 
@@ -30,31 +35,84 @@ std::string shape_text(const std::array<std::uint64_t, 4>& shape) {
   return text;
 }
 
-void print_table(const Inspection& inspection) {
+/// Keeps the tensors whose names the pattern finds.
+Status select(Inspection& inspection, const std::string& pattern) {
+  if (pattern.empty()) return Done{};
+  try {
+    const std::regex only(pattern);
+    std::erase_if(inspection.tensors, [&](const auto& tensor) { return !std::regex_search(tensor.name, only); });
+  } catch (const std::regex_error& error) {
+    return Error{ErrorCode::invalid_argument, "use --only", pattern, error.what()};
+  }
+  return Done{};
+}
+
+/// Tensors with equal keys keep the order of the file.
+void sort(Inspection& inspection, const std::string& order) {
+  using Tensor = receipt::TensorReceipt;
+  const auto by = [&](auto key) {
+    std::multimap<decltype(key(Tensor{})), Tensor> sorted;
+    for (Tensor& tensor : inspection.tensors) sorted.emplace(key(tensor), std::move(tensor));
+    inspection.tensors.clear();
+    for (auto& [ignored, tensor] : sorted) inspection.tensors.push_back(std::move(tensor));
+  };
+  if (order == "name") by([](const Tensor& tensor) { return tensor.name; });
+  if (order == "type") by([](const Tensor& tensor) { return tensor.type; });
+  if (order == "decision") by([](const Tensor& tensor) { return tensor.reason; });
+  if (order == "size") by([](const Tensor& tensor) { return ~tensor.native_bytes; });  // the largest first
+}
+
+std::string type_name(std::uint32_t type) {
+  const gguf::TensorType* known = gguf::find_tensor_type(type);
+  return known != nullptr ? std::string(known->name) : fmt::to_string(type);
+}
+
+std::string decision_text(const receipt::TensorReceipt& tensor) {
+  if (tensor.reason == Reason::compiled) return fmt::format("juno: {}", tensor.detail);
+  return fmt::format("native ({}): {}", to_string(tensor.reason), tensor.detail);
+}
+
+struct Total {
+  std::size_t tensors = 0;
+  std::uint64_t native_bytes = 0;
+  std::uint64_t packed_bytes = 0;
+};
+
+void print_tensors(const Inspection& inspection) {
   std::size_t width = 4;
   for (const auto& tensor : inspection.tensors) width = std::max(width, tensor.name.size());
   fmt::print("{:<{}}  {:<8} {:>16}  {:>14}  {:>14}  {}\n", "name", width, "type", "rows x columns", "native bytes",
              "packed bytes", "decision");
-  std::uint64_t compiled = 0;
-  std::uint64_t native_bytes = 0;
-  std::uint64_t replaced_bytes = 0;
-  std::uint64_t packed_bytes = 0;
   for (const auto& tensor : inspection.tensors) {
-    const gguf::TensorType* type = gguf::find_tensor_type(tensor.type);
+    const bool compiled = tensor.reason == Reason::compiled;
+    fmt::print("{:<{}}  {:<8} {:>16}  {:>14}  {:>14}  {}\n", tensor.name, width, type_name(tensor.type),
+               shape_text(tensor.shape), tensor.native_bytes, compiled ? fmt::to_string(tensor.packed_bytes) : "-",
+               decision_text(tensor));
+  }
+}
+
+/// By type and decision, the largest first.
+void print_totals(const Inspection& inspection) {
+  std::map<std::pair<std::string, std::string>, Total> totals;
+  Total compiled;
+  Total all;
+  for (const auto& tensor : inspection.tensors) {
     const bool is_compiled = tensor.reason == Reason::compiled;
-    fmt::print("{:<{}}  {:<8} {:>16}  {:>14}  {:>14}  {}\n", tensor.name, width, type != nullptr ? type->name : "?",
-               shape_text(tensor.shape), tensor.native_bytes, is_compiled ? fmt::to_string(tensor.packed_bytes) : "-",
-               is_compiled ? fmt::format("juno: {}", tensor.detail)
-                           : fmt::format("native ({}): {}", to_string(tensor.reason), tensor.detail));
-    native_bytes += tensor.native_bytes;
-    if (is_compiled) {
-      ++compiled;
-      replaced_bytes += tensor.native_bytes;
-      packed_bytes += tensor.packed_bytes;
+    for (Total* total :
+         {&totals[{type_name(tensor.type), decision_text(tensor)}], &all, is_compiled ? &compiled : nullptr}) {
+      if (total == nullptr) continue;
+      ++total->tensors;
+      total->native_bytes += tensor.native_bytes;
+      total->packed_bytes += tensor.packed_bytes;
     }
   }
-  fmt::print("\n{} of {} tensors by Juno: {} bytes become {}; {} bytes in all\n", compiled, inspection.tensors.size(),
-             replaced_bytes, packed_bytes, native_bytes);
+  fmt::print("\n{:<8} {:>8}  {:>14}  {:>14}  {}\n", "type", "tensors", "native bytes", "packed bytes", "decision");
+  for (const auto& [key, total] : totals) {
+    fmt::print("{:<8} {:>8}  {:>14}  {:>14}  {}\n", key.first, total.tensors, total.native_bytes,
+               total.packed_bytes != 0 ? fmt::to_string(total.packed_bytes) : "-", key.second);
+  }
+  fmt::print("\n{} of {} tensors by Juno: {} bytes become {}; {} bytes in all\n", compiled.tensors, all.tensors,
+             compiled.native_bytes, compiled.packed_bytes, all.native_bytes);
 }
 
 }  // namespace
@@ -66,15 +124,22 @@ Command add_inspect(CLI::App& program) {
   command->add_option("--target", options->target, "Machine to decide for: this one (auto), or sme2")
       ->check(CLI::IsMember({"auto", "sme2"}))
       ->capture_default_str();
+  command->add_option("--only", options->only, "Only tensors whose name this regular expression finds");
+  command->add_option("--sort", options->order, "Order of the tensors")
+      ->check(CLI::IsMember({"file", "name", "type", "size", "decision"}))
+      ->capture_default_str();
   command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
   return [options]() -> Status {
     const Target target = target_for(options->target);
-    const auto inspection = inspect(options->file, target);
+    auto inspection = inspect(options->file, target);
     if (!inspection) return inspection.error();
+    if (const Status selected = select(*inspection, options->only); !selected) return selected;
+    sort(*inspection, options->order);
     if (options->json) {
       fmt::print("{}", receipt::to_json(inspection->tensors, target));
     } else {
-      print_table(*inspection);
+      print_tensors(*inspection);
+      print_totals(*inspection);
     }
     return Done{};
   };

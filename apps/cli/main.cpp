@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <map>
 
 #include "commands.h"
 #include "engine.h"
@@ -13,10 +16,19 @@
 namespace juno::cli {
 namespace {
 
+/// A file opened by this program must not become its standard output because that was closed.
+void occupy_standard_streams() {
+  for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
+    if (fcntl(descriptor, F_GETFD) != -1) continue;
+    // Read-only, so that writing to it still fails. The lowest free number is the one that is missing.
+    if (open("/dev/null", O_RDONLY) != descriptor) std::_Exit(exit_failure);
+  }
+}
+
 Error write_error() { return {ErrorCode::write_failed, "write", "standard output", "it is closed or full"}; }
 
 int fail(const std::string& message, ExitStatus status) {
-  fmt::print(stderr, "juno: {}\n", message);
+  std::fputs(("juno: " + message + "\n").c_str(), stderr);
   return status;
 }
 
@@ -24,8 +36,8 @@ int run_program(int argc, char** argv) {
   CLI::App program("Compiles low-bit GGUF weights at load time for fast CPU inference in llama.cpp", "juno");
   program.set_version_flag("--version", fmt::format("juno {} (llama.cpp {})", kVersion, kLlamaCpp));
   program.require_subcommand(1);
-  const Command inspect = add_inspect(program);
-  const Command run = add_run(program);
+  const std::map<std::string, Command> commands = {
+      {"cpu", add_cpu(program)}, {"inspect", add_inspect(program)}, {"run", add_run(program)}};
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -38,7 +50,7 @@ int run_program(int argc, char** argv) {
     return fail(fmt::format("{} (see juno --help)", error.what()), exit_usage);
   }
   if (const auto error = integration::switch_error()) return fail(error->message(), exit_usage);
-  Status status = program.got_subcommand("inspect") ? inspect() : run();
+  Status status = commands.at(program.get_subcommands().front()->get_name())();
   if (status) status = flush_output();
   if (!status) {
     return fail(status.error().message(),
@@ -57,6 +69,7 @@ Status flush_output() {
 }  // namespace juno::cli
 
 int main(int argc, char** argv) {
+  juno::cli::occupy_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error like any other
   try {
     return juno::cli::run_program(argc, argv);

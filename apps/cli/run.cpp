@@ -67,6 +67,7 @@ class LogitsFile {
     if (file_ && status_) status_ = file_->write(std::as_bytes(logits));
     return status_.ok();
   }
+  [[nodiscard]] const Status& status() const { return status_; }
   Status finish() {
     if (!file_ || !status_) return status_;
     return file_->finish();
@@ -153,14 +154,17 @@ Status run_model(const Options& options) {
     if (!result) return result.error();
     report.generation = std::move(result).value();
   }
+  if (const Status status = flush_output(); !status) return status;
   report.at_end = receipt::ledger().snapshot();
-  if (const Status status = logits.finish(); !status) return status;
+  // Stopped while reading the prompt there are no logits, and an older file is worth more than an empty one.
+  const bool any = !report.generation.tokens.empty();
+  if (const Status status = any ? logits.finish() : logits.status(); !status) return status;
   if (options.json) {
     fmt::print("{}", summary_json(report));
   } else {
     fmt::print("\n");
     if (const Status status = flush_output(); !status) return status;
-    fmt::print(stderr, "\n{}", summary_text(report));
+    std::fputs(("\n" + summary_text(report)).c_str(), stderr);  // the answer is out: not worth failing for
   }
   return Done{};
 }

@@ -20,7 +20,8 @@ constexpr std::size_t kLargePageBytes = std::size_t{2} << 20;
 std::size_t mapped_bytes(std::size_t bytes) noexcept { return round_up(bytes, kLargePageBytes) + kLargePageBytes; }
 
 #if defined(__linux__)
-/// True if [begin, end) lies in one mapping of /proc/self/maps that is readable, not writable, and of a file.
+/// True if [begin, end) lies in one mapping of /proc/self/maps that is shared, readable, not writable, and of a file: a
+/// private one may have been written before it was made read-only.
 bool is_read_only_file_mapping(std::uintptr_t begin, std::uintptr_t end) noexcept {
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
   if (maps == nullptr) return false;
@@ -35,7 +36,8 @@ bool is_read_only_file_mapping(std::uintptr_t begin, std::uintptr_t end) noexcep
     if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*x %*x:%*x %" SCNu64, &from, &to, permissions, &inode) != 4) {
       continue;
     }
-    found = from <= begin && end <= to && permissions[0] == 'r' && permissions[1] == '-' && inode != 0;
+    found = from <= begin && end <= to && permissions[0] == 'r' && permissions[1] == '-' && permissions[3] == 's' &&
+            inode != 0;
   }
   std::fclose(maps);
   return found;

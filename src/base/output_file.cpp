@@ -24,18 +24,25 @@ Status OutputFile::open() {
   const std::filesystem::file_type type = std::filesystem::status(target_, ignored).type();
   // Found out now rather than by the rename at the end.
   if (type == std::filesystem::file_type::directory) return failure("it is a directory");
-  if (type != std::filesystem::file_type::not_found && type != std::filesystem::file_type::regular) {
-    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);  // nothing to rename onto
+  const bool replaceable = type == std::filesystem::file_type::not_found || type == std::filesystem::file_type::regular;
+  if (!replaceable || std::filesystem::is_symlink(target_, ignored)) {
+    // A pipe, a device, or a link such as /dev/stdout, which a rename would replace instead of following. Not waiting
+    // for a reader: a pipe without one is an error.
+    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
     if (descriptor_ < 0) return system_failure();
+    ::fcntl(descriptor_, F_SETFL, ::fcntl(descriptor_, F_GETFL) & ~O_NONBLOCK);
     return Done{};
   }
   static std::atomic<unsigned> count = 0;
-  std::filesystem::path temporary = target_;
-  temporary += ".partial-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
-  descriptor_ = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) return system_failure();
-  temporary_ = std::move(temporary);
-  return Done{};
+  do {  // a process of the same number may have been killed here once
+    temporary_ = target_;
+    temporary_ += ".partial-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (descriptor_ < 0 && errno == EEXIST);
+  if (descriptor_ >= 0) return Done{};
+  const Error error = system_failure();
+  temporary_.clear();
+  return error;
 }
 
 Status OutputFile::write(std::span<const std::byte> bytes) {

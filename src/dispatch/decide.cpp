@@ -12,6 +12,9 @@
 namespace juno {
 namespace {
 
+/// More than any machine holds, and few enough that no count of bytes overflows.
+constexpr std::uint64_t kMostWeights = std::uint64_t{1} << 48;
+
 bool passes_self_test(const kernel::KernelInfo& kernel) {
   static std::mutex mutex;
   static std::map<const kernel::KernelInfo*, bool> results;
@@ -58,6 +61,7 @@ Decision decide(const TensorFacts& tensor, const Target& target) {
     return {Reason::shape, fmt::format("row width {} is no multiple of {}", width, layout::kSuperBlockWeights)};
   }
   if (rows == 0 || matrices != 1 || more != 1) return {Reason::shape, "not a single matrix"};
+  if (rows > kMostWeights / width) return {Reason::shape, "larger than any memory"};
 
   const dispatch::Choice choice = dispatch::choose_kernel(recipe->layout, target.machine, target.isa);
   if (choice.kernel == nullptr) return {choice.reason, choice.detail};

@@ -185,5 +185,45 @@ TEST(Inspect, OutputThatNobodyTakesIsAnError) {
   }
 }
 
+std::vector<std::string> names_of(const Json& document) {
+  std::vector<std::string> names;
+  for (const Json& tensor : document.at("tensors")) names.push_back(tensor.at("name"));
+  return names;
+}
+
+TEST(Inspect, OnlyAndSort) {
+  const Json only = parse(juno({"inspect", file_of(plain_model()), "--json", "--only", "attn_[qk]", "--sort", "name"}));
+  EXPECT_EQ(names_of(only), (std::vector<std::string>{"blk.0.attn_k.weight", "blk.0.attn_q.weight",
+                                                      "blk.1.attn_k.weight", "blk.1.attn_q.weight"}));
+  const Json by_size = parse(juno({"inspect", file_of(plain_model()), "--json", "--sort", "size"}));
+  std::uint64_t last = UINT64_MAX;
+  for (const Json& tensor : by_size.at("tensors")) {
+    EXPECT_LE(tensor.at("bytes_native"), last);
+    last = tensor.at("bytes_native");
+  }
+  EXPECT_EQ(by_size.at("tensors").size(), plain_model().entries);
+  EXPECT_TRUE(fails_with(juno({"inspect", file_of(plain_model()), "--only", "["}), 2, "--only"));
+  EXPECT_TRUE(fails_with(juno({"inspect", file_of(plain_model()), "--sort", "weight"}), 2, "--sort"));
+}
+
+TEST(Cpu, SaysWhatIsDetectedBuiltAndSelected) {
+  const Json json = parse(juno({"cpu", "--json"}));
+  EXPECT_EQ(keys(json), (std::vector<std::string>{"architecture", "caches", "features", "instruction_sets",
+                                                  "memory_bytes", "sme_units", "streaming_vector_bytes", "threads"}));
+  for (const Json& isa : json.at("instruction_sets")) {
+    const bool sme2 = isa.at("name") == "sme2";
+    EXPECT_EQ(isa.at("selected"), sme2 && expects_sme2()) << isa;
+    EXPECT_EQ(isa.at("detected"), !sme2 || expects_sme2()) << isa;
+    EXPECT_FALSE(isa.at("kernels").empty());
+    EXPECT_FALSE(isa.at("why").get<std::string>().empty());
+  }
+  const Json scalar = parse(juno({"cpu", "--json"}, {{"JUNO_ISA", "scalar"}}));
+  for (const Json& isa : scalar.at("instruction_sets"))
+    EXPECT_EQ(isa.at("selected"), isa.at("name") == "scalar") << isa;
+  const Json off = parse(juno({"cpu", "--json"}, {{"JUNO_ENGINE", "native"}}));
+  for (const Json& isa : off.at("instruction_sets")) EXPECT_FALSE(isa.at("selected").get<bool>()) << isa;
+  EXPECT_TRUE(succeeds(juno({"cpu"})));
+}
+
 }  // namespace
 }  // namespace juno::e2e

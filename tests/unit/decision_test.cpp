@@ -43,6 +43,8 @@ TEST(Decide, ReasonsInTheirOrder) {
   EXPECT_EQ(decide(matrix(kIq4Xs, 200, 64), target).reason, Reason::shape);
   EXPECT_EQ(decide(matrix(kIq4Xs, 0, 64), target).reason, Reason::shape);
   EXPECT_EQ(decide(matrix(kIq4Xs, 256, 0), target).reason, Reason::shape);
+  EXPECT_EQ(decide(matrix(kIq4Xs, std::uint64_t{1} << 59, 1), target).reason, Reason::shape);
+  EXPECT_EQ(decide(matrix(kIq4Xs, 256, std::uint64_t{1} << 59), target).reason, Reason::shape);
   TensorFacts experts = matrix(kIq4Xs, 256, 64);
   experts.shape[2] = 8;
   EXPECT_EQ(decide(experts, target).reason, Reason::shape);

@@ -50,7 +50,7 @@ class Tokeniser:
 
     @classmethod
     def train(cls, texts, rows):
-        """Joins the most frequent pair until the vocabulary has this many rows; ties go to the first in the alphabet."""
+        """Joins the most frequent pair until there are this many rows; ties go to the first in the alphabet."""
         words = collections.Counter(_symbols(piece) for text in texts for piece in _PIECE.findall(text))
         merges = []
         while len(BYTES) + len(merges) + len(SPECIAL) < rows:
