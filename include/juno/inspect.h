@@ -14,7 +14,7 @@
 namespace juno {
 
 struct Inspection {
-  std::string architecture;  ///< general.architecture, "" if the file does not say
+  std::string architecture;      ///< general.architecture, "" if the file does not say
   std::uint64_t file_bytes = 0;  ///< of all parts
   /// One entry per tensor and use, with the decision of decide() and no counts: a token embedding that the model also
   /// uses as its output matrix appears twice, as llama.cpp makes two tensors of it.
