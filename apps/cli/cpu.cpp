@@ -34,12 +34,11 @@ struct IsaReport {
 };
 
 std::string missing_on(const kernel::KernelInfo& kernel, const cpu::Facts& machine) {
-  const std::string_view feature = machine.features.first_missing(kernel.required);
-  if (!feature.empty()) return std::string(feature);
-  if (kernel.streaming_vector_bytes != 0 && kernel.streaming_vector_bytes != machine.streaming_vector_bytes) {
-    return fmt::format("streaming vectors of {} bits", 8 * kernel.streaming_vector_bytes);
+  switch (dispatch::fit(kernel, machine)) {
+    case Reason::compiled: return {};
+    case Reason::vector_size: return fmt::format("streaming vectors of {} bits", 8 * kernel.streaming_vector_bytes);
+    default: return std::string(machine.features.first_missing(kernel.required));
   }
-  return {};
 }
 
 IsaReport report_isa(const dispatch::Isa& isa, const Target& target) {
@@ -48,9 +47,7 @@ IsaReport report_isa(const dispatch::Isa& isa, const Target& target) {
     report.kernels.push_back(dispatch::kernel_id(kernel));
     report.built = report.built || kernel.run != nullptr;
     if (report.missing.empty()) report.missing = missing_on(kernel, target.machine);
-    const auto layout = std::find_if(layout::kLayouts.begin(), layout::kLayouts.end(), [&](const layout::Info& info) {
-      return info.fingerprint == kernel.layout_fingerprint;
-    });
+    const layout::Info* layout = layout::find_layout(kernel.layout_fingerprint);
     const dispatch::Choice choice = dispatch::choose_kernel(*layout, target.machine, target.isa);
     report.selected = report.selected || (choice.kernel != nullptr && choice.kernel->isa == isa.name);
   }

@@ -62,11 +62,6 @@ void sort(Inspection& inspection, const std::string& order) {
   if (order == "size") by([](const Tensor& tensor) { return ~tensor.native_bytes; });  // the largest first
 }
 
-std::string type_name(std::uint32_t type) {
-  const gguf::TensorType* known = gguf::find_tensor_type(type);
-  return known != nullptr ? std::string(known->name) : fmt::to_string(type);
-}
-
 std::string decision_text(const receipt::TensorReceipt& tensor) {
   if (tensor.reason == Reason::compiled) return fmt::format("juno: {}", tensor.detail);
   return fmt::format("native ({}): {}", to_string(tensor.reason), tensor.detail);
@@ -85,21 +80,21 @@ void print_tensors(const Inspection& inspection) {
              "packed bytes", "decision");
   for (const auto& tensor : inspection.tensors) {
     const bool compiled = tensor.reason == Reason::compiled;
-    fmt::print("{:<{}}  {:<8} {:>16}  {:>14}  {:>14}  {}\n", tensor.name, width, type_name(tensor.type),
+    fmt::print("{:<{}}  {:<8} {:>16}  {:>14}  {:>14}  {}\n", tensor.name, width, gguf::tensor_type_name(tensor.type),
                shape_text(tensor.shape), tensor.native_bytes, compiled ? fmt::to_string(tensor.packed_bytes) : "-",
                decision_text(tensor));
   }
 }
 
-/// By type and decision, the largest first.
+/// By type and decision.
 void print_totals(const Inspection& inspection) {
   std::map<std::pair<std::string, std::string>, Total> totals;
   Total compiled;
   Total all;
   for (const auto& tensor : inspection.tensors) {
     const bool is_compiled = tensor.reason == Reason::compiled;
-    for (Total* total :
-         {&totals[{type_name(tensor.type), decision_text(tensor)}], &all, is_compiled ? &compiled : nullptr}) {
+    for (Total* total : {&totals[{gguf::tensor_type_name(tensor.type), decision_text(tensor)}], &all,
+                         is_compiled ? &compiled : nullptr}) {
       if (total == nullptr) continue;
       ++total->tensors;
       total->native_bytes += tensor.native_bytes;

@@ -35,6 +35,13 @@ const kernel::KernelInfo* reference_kernel(std::uint64_t layout_fingerprint) {
   return found == all.end() ? nullptr : &*found;
 }
 
+Reason fit(const kernel::KernelInfo& kernel, const cpu::Facts& machine) noexcept {
+  if (!machine.features.first_missing(kernel.required).empty()) return Reason::no_kernel;
+  const bool any_length = kernel.streaming_vector_bytes == 0;
+  return any_length || kernel.streaming_vector_bytes == machine.streaming_vector_bytes ? Reason::compiled
+                                                                                       : Reason::vector_size;
+}
+
 Choice choose_kernel(const layout::Info& layout, const cpu::Facts& machine, std::string_view isa) {
   Choice choice;
   if (!isa.empty() && std::none_of(kIsas.begin(), kIsas.end(), [&](const Isa& known) { return known.name == isa; })) {
@@ -44,18 +51,13 @@ Choice choose_kernel(const layout::Info& layout, const cpu::Facts& machine, std:
   for (const kernel::KernelInfo& kernel : registry()) {
     if (kernel.layout_fingerprint != layout.fingerprint) continue;
     if (isa.empty() ? kernel.reference : kernel.isa != isa) continue;
-    if (const std::string_view missing = machine.features.first_missing(kernel.required); !missing.empty()) {
-      choice.reason = Reason::no_kernel;
-      choice.detail = fmt::format("no kernel for this CPU, which has no {}", missing);
-      continue;
-    }
-    if (kernel.streaming_vector_bytes != 0 && kernel.streaming_vector_bytes != machine.streaming_vector_bytes) {
-      choice.reason = Reason::vector_size;
-      choice.detail = fmt::format("no kernel for streaming vectors of {} bits, only for {}",
-                                  8 * machine.streaming_vector_bytes, 8 * kernel.streaming_vector_bytes);
-      continue;
-    }
-    return {&kernel, Reason::compiled, {}};
+    choice.reason = fit(kernel, machine);
+    if (choice.reason == Reason::compiled) return {&kernel, Reason::compiled, {}};
+    choice.detail =
+        choice.reason == Reason::no_kernel
+            ? fmt::format("no kernel for this CPU, which has no {}", machine.features.first_missing(kernel.required))
+            : fmt::format("no kernel for streaming vectors of {} bits, only for {}", 8 * machine.streaming_vector_bytes,
+                          8 * kernel.streaming_vector_bytes);
   }
   if (choice.detail.empty()) choice.detail = fmt::format("no kernel for layout {}", layout.name);
   return choice;

@@ -26,6 +26,10 @@ const kernel::KernelInfo* reference_kernel(std::uint64_t layout_fingerprint);
 /// found out here rather than in an answer.
 bool self_test(const kernel::KernelInfo& kernel);
 
+/// Whether `machine` can run `kernel`: Reason::compiled if it can, no_kernel if a feature is missing, vector_size if
+/// streaming vectors have another length.
+Reason fit(const kernel::KernelInfo& kernel, const cpu::Facts& machine) noexcept;
+
 /// A kernel, or the reason why there is none.
 struct Choice {
   const kernel::KernelInfo* kernel = nullptr;

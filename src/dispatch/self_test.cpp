@@ -77,11 +77,9 @@ struct Problem {
 }  // namespace
 
 bool self_test(const kernel::KernelInfo& kernel) {
-  const auto layout = std::find_if(layout::kLayouts.begin(), layout::kLayouts.end(), [&](const layout::Info& info) {
-    return info.fingerprint == kernel.layout_fingerprint;
-  });
+  const layout::Info* layout = layout::find_layout(kernel.layout_fingerprint);
   const kernel::KernelInfo* reference = reference_kernel(kernel.layout_fingerprint);
-  if (layout == layout::kLayouts.end() || reference == nullptr || kernel.run == nullptr) return false;
+  if (layout == nullptr || reference == nullptr || kernel.run == nullptr) return false;
   if (kernel.streaming_vector_bytes != 0 && !cpu::prepare_streaming(kernel.streaming_vector_bytes)) return false;
   const Problem problem(*layout);
   const std::vector<float> expected = problem.run(*reference);

@@ -38,4 +38,9 @@ const TensorType* find_tensor_type(std::string_view name) noexcept {
   return nullptr;
 }
 
+std::string tensor_type_name(uint32_t id) {
+  const TensorType* known = find_tensor_type(id);
+  return known != nullptr ? std::string(known->name) : std::to_string(id);
+}
+
 }  // namespace juno::gguf

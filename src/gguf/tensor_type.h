@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace juno::gguf {
@@ -23,6 +24,9 @@ std::span<const TensorType> tensor_types() noexcept;
 
 /// The type with this id, or nullptr. The pointer stays valid for the life of the program.
 const TensorType* find_tensor_type(uint32_t id) noexcept;
+
+/// The name of the type with this id, or the id itself as text if it is unknown.
+std::string tensor_type_name(uint32_t id);
 
 /// The type with this name, in any mixture of upper and lower case, or nullptr.
 const TensorType* find_tensor_type(std::string_view name) noexcept;

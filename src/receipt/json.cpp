@@ -17,12 +17,11 @@ Json kernel_json(const KernelCount& count) {
 }
 
 Json tensor_json(const TensorReceipt& receipt) {
-  const gguf::TensorType* type = gguf::find_tensor_type(receipt.type);
   Json kernels = Json::array();
   for (const KernelCount& count : receipt.kernels) kernels.push_back(kernel_json(count));
   const bool compiled = receipt.reason == Reason::compiled;
   return {{"name", receipt.name},
-          {"type", type != nullptr ? std::string(type->name) : std::to_string(receipt.type)},
+          {"type", gguf::tensor_type_name(receipt.type)},
           {"rows", receipt.shape[1]},
           {"columns", receipt.shape[0]},
           {"matrices", receipt.shape[2] * receipt.shape[3]},

@@ -4,13 +4,13 @@
 #include "juno/inspect.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 
 #include "format/iq4_xs.h"
 #include "ggml/graph.h"
 #include "gguf.h"
+#include "support/temporary_folder.h"
 
 namespace juno::test {
 namespace {
@@ -20,11 +20,8 @@ namespace fs = std::filesystem;
 class SplitModel : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / ("juno_split_" + std::to_string(getpid()));
-    fs::create_directories(folder_);
     for (int part = 0; part < 3; ++part) write_part(part);
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   [[nodiscard]] fs::path part(int number) const {
     return folder_ / ("toy-0000" + std::to_string(number) + "-of-00003.gguf");
@@ -46,7 +43,8 @@ class SplitModel : public testing::Test {
     gguf_free(file);
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
   Target target_ = {.machine = cpu::sme2_machine(), .enabled = true, .isa = {}, .verified = false};
 };
 

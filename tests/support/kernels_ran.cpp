@@ -32,10 +32,7 @@ std::vector<kernel::KernelInfo> kernels_under_test() {
   std::vector<kernel::KernelInfo> kernels;
   std::set<std::string, std::less<>> isas;
   for (const kernel::KernelInfo& kernel : dispatch::registry()) {
-    const bool runs =
-        machine.features.first_missing(kernel.required).empty() &&
-        (kernel.streaming_vector_bytes == 0 || kernel.streaming_vector_bytes == machine.streaming_vector_bytes);
-    if (kernel.reference || !runs) continue;
+    if (kernel.reference || dispatch::fit(kernel, machine) != Reason::compiled) continue;
     kernels.push_back(kernel);
     isas.insert(std::string(kernel.isa));
   }

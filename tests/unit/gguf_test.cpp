@@ -16,6 +16,7 @@
 
 #include "gguf/reader.h"
 #include "gguf/tensor_type.h"
+#include "support/temporary_folder.h"
 
 namespace juno::gguf {
 namespace {
@@ -94,24 +95,12 @@ Writer one_tensor(const std::vector<uint64_t>& shape, uint32_t type = kF32, uint
   return Writer().preamble(1, 0).tensor("some.weight", shape, type, offset).pad(32, 4096);
 }
 
-class Folder {
+class Folder : public test::TemporaryFolder {
  public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "juno-gguf-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  [[nodiscard]] std::filesystem::path path() const { return path_; }
   [[nodiscard]] std::filesystem::path write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return path_ / name;
+    std::ofstream(path() / name, std::ios::binary) << bytes;
+    return path() / name;
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 TEST(TensorType, FindsByIdAndByNameInAnyCase) {

@@ -4,7 +4,6 @@
 // a caller's dormant ZA contents. This is what streaming code gets wrong, and what no result shows.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <functional>
 
@@ -39,9 +38,8 @@ class KernelAbi : public testing::Test {
     const auto kernels = kernels_under_test();
     ASSERT_FALSE(kernels.empty());
     for (const kernel::KernelInfo& kernel : kernels) {
-      const auto layout = std::find_if(layout::kLayouts.begin(), layout::kLayouts.end(), [&](const layout::Info& info) {
-        return info.fingerprint == kernel.layout_fingerprint;
-      });
+      const layout::Info* layout = layout::find_layout(kernel.layout_fingerprint);
+      ASSERT_NE(layout, nullptr);
       alignas(64) static std::array<std::byte, 1 << 16> tile;
       ASSERT_LE(layout->super_block_bytes, tile.size());
       const layout::Constants constants{{}, 1, 1};

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "support/temporary_folder.h"
+
 namespace juno::test {
 namespace {
 
@@ -15,12 +17,6 @@ namespace fs = std::filesystem;
 
 class OutputFiles : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) / ("juno_output_" + std::to_string(getpid()));
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   static Status write(const fs::path& path, std::string_view text) {
     OutputFile file("write a test", path);
     if (const Status opened = file.open(); !opened) return opened;
@@ -35,7 +31,8 @@ class OutputFiles : public testing::Test {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), {}));
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
 };
 
 TEST_F(OutputFiles, AppearWhenTheyAreComplete) {

@@ -19,20 +19,13 @@
 
 #include "gguf/reader.h"
 #include "gguf/tensor_type.h"
+#include "support/temporary_folder.h"
 
 namespace juno::random_model {
 namespace {
 
 class RandomModel : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "juno-random-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
-    path = folder / "model.gguf";
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-
   [[nodiscard]] std::string write(const Options& options) const {
     const Status status = write_random_model(path, options);
     EXPECT_TRUE(status.ok()) << status.error().message();
@@ -59,8 +52,9 @@ class RandomModel : public testing::Test {
     EXPECT_EQ(files(), 0);
   }
 
-  std::filesystem::path folder;
-  std::filesystem::path path;
+  test::TemporaryFolder temporary;
+  std::filesystem::path folder = temporary.path();
+  std::filesystem::path path = folder / "model.gguf";
 };
 
 // Types that hold intermediate results or integers, never weights.
