@@ -10,6 +10,10 @@ fi
 cd "$root"
 mkdir -p "$logs"
 
+# The compiler cache is in the checkout, like all that scripts write, and knows files by their place in it, so that it
+# can be shared between clones through CCACHE_DIR.
+export CCACHE_DIR=${CCACHE_DIR:-$root/.cache/ccache} CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+
 # A git hook exports these; they would point every git call below at the wrong repository.
 unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
 
@@ -73,6 +77,9 @@ step() {
   try "$@"
   if ((status != 0)); then exit 1; fi
 }
+
+# configure PRESET: for a step.
+configure() { cmake --preset "$1" ${JUNO_LLAMA_DIR:+"-DJUNO_LLAMA_DIR=$JUNO_LLAMA_DIR"}; }
 
 # Inside a step: what the step's line shall say besides its name.
 note() { echo "$*" | tee "$note_file"; }

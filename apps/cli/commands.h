@@ -10,13 +10,12 @@
 
 namespace juno::cli {
 
-/// What main() exits with.
-enum ExitStatus : int { exit_ok = 0, exit_failure = 1, exit_usage = 2 };
-
 using Command = std::function<Status()>;
 
+Command add_completion(CLI::App& program);
 Command add_cpu(CLI::App& program);
 Command add_inspect(CLI::App& program);
+Command add_manual(CLI::App& program);
 Command add_run(CLI::App& program);
 
 /// What went wrong with standard output, if anything (a full disk, a closed pipe); call before exiting.

@@ -106,10 +106,11 @@ Json to_json(const Target& target, const std::vector<IsaReport>& isas) {
                          {"why", isa.why},
                          {"kernels", isa.kernels}});
   }
+  const std::optional<unsigned> units = cpu::sme_units();
   return {{"architecture", target.machine.architecture},
           {"features", target.machine.features.names()},
           {"streaming_vector_bytes", target.machine.streaming_vector_bytes},
-          {"sme_units", nullptr},
+          {"sme_units", units ? Json(*units) : Json(nullptr)},
           {"threads", std::thread::hardware_concurrency()},
           {"memory_bytes", memory_bytes()},
           {"caches", std::move(caches_json)},
@@ -124,7 +125,10 @@ void print_text(const Target& target, const std::vector<IsaReport>& isas) {
   fmt::print("streaming vectors  {}\n", target.machine.streaming_vector_bytes == 0
                                             ? "none"
                                             : fmt::format("{} bits", 8 * target.machine.streaming_vector_bytes));
-  fmt::print("SME units          {}\n", target.machine.streaming_vector_bytes == 0 ? "none" : "not known");
+  const std::optional<unsigned> units = cpu::sme_units();
+  fmt::print("SME units          {}\n", target.machine.streaming_vector_bytes == 0 ? "none"
+                                        : units                                    ? fmt::to_string(*units)
+                                                                                   : "the system does not say");
   fmt::print("hardware threads   {}\n", std::thread::hardware_concurrency());
   fmt::print("memory             {:.1f} GiB\n", static_cast<double>(memory_bytes()) / (1 << 30));
   for (const Cache& cache : caches()) fmt::print("cache {:<12} {}\n", cache.level, cache.size);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <regex>
 
+#include "base/printable.h"
 #include "commands.h"
 #include "engine.h"
 #include "gguf/tensor_type.h"
@@ -21,6 +22,7 @@ struct Options {
   std::string only;
   std::string order = "file";
   bool json = false;
+  bool totals = false;
 };
 
 /// The machine that the decisions are for: this one, or the one that a target names.
@@ -75,15 +77,16 @@ struct Total {
 
 void print_tensors(const Inspection& inspection) {
   std::size_t width = 4;
-  for (const auto& tensor : inspection.tensors) width = std::max(width, tensor.name.size());
+  for (const auto& tensor : inspection.tensors) width = std::max(width, printable(tensor.name).size());
   fmt::print("{:<{}}  {:<8} {:>16}  {:>14}  {:>14}  {}\n", "name", width, "type", "rows x columns", "native bytes",
              "packed bytes", "decision");
   for (const auto& tensor : inspection.tensors) {
     const bool compiled = tensor.reason == Reason::compiled;
-    fmt::print("{:<{}}  {:<8} {:>16}  {:>14}  {:>14}  {}\n", tensor.name, width, gguf::tensor_type_name(tensor.type),
-               shape_text(tensor.shape), tensor.native_bytes, compiled ? fmt::to_string(tensor.packed_bytes) : "-",
-               decision_text(tensor));
+    fmt::print("{:<{}}  {:<8} {:>16}  {:>14}  {:>14}  {}\n", printable(tensor.name), width,
+               gguf::tensor_type_name(tensor.type), shape_text(tensor.shape), tensor.native_bytes,
+               compiled ? fmt::to_string(tensor.packed_bytes) : "-", decision_text(tensor));
   }
+  fmt::print("\n");
 }
 
 /// By type and decision.
@@ -101,7 +104,7 @@ void print_totals(const Inspection& inspection) {
       total->packed_bytes += tensor.packed_bytes;
     }
   }
-  fmt::print("\n{:<8} {:>8}  {:>14}  {:>14}  {}\n", "type", "tensors", "native bytes", "packed bytes", "decision");
+  fmt::print("{:<8} {:>8}  {:>14}  {:>14}  {}\n", "type", "tensors", "native bytes", "packed bytes", "decision");
   for (const auto& [key, total] : totals) {
     fmt::print("{:<8} {:>8}  {:>14}  {:>14}  {}\n", key.first, total.tensors, total.native_bytes,
                total.packed_bytes != 0 ? fmt::to_string(total.packed_bytes) : "-", key.second);
@@ -115,7 +118,7 @@ void print_totals(const Inspection& inspection) {
 Command add_inspect(CLI::App& program) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand("inspect", "Says what Juno would do with each tensor of a model file");
-  command->add_option("FILE", options->file, "GGUF file; only its header is read")->required();
+  command->add_option("MODEL", options->file, "GGUF file; only its header is read")->required()->type_name("GGUF");
   command->add_option("--target", options->target, "Machine to decide for: this one (auto), or sme2")
       ->check(CLI::IsMember({"auto", "sme2"}))
       ->capture_default_str();
@@ -123,6 +126,7 @@ Command add_inspect(CLI::App& program) {
   command->add_option("--sort", options->order, "Order of the tensors")
       ->check(CLI::IsMember({"file", "name", "type", "size", "decision"}))
       ->capture_default_str();
+  command->add_flag("--totals", options->totals, "Only the totals, no line for each tensor");
   command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
   return [options]() -> Status {
     const Target target = target_for(options->target);
@@ -133,7 +137,7 @@ Command add_inspect(CLI::App& program) {
     if (options->json) {
       fmt::print("{}", receipt::to_json(inspection->tensors, target));
     } else {
-      print_tensors(*inspection);
+      if (!options->totals) print_tensors(*inspection);
       print_totals(*inspection);
     }
     return Done{};

@@ -9,9 +9,12 @@
 #include <iostream>
 #include <map>
 
+#include "base/printable.h"
 #include "commands.h"
 #include "engine.h"
-#include "juno/version.h"
+#include "exit_status.h"
+#include "signals.h"
+#include "version.h"
 
 namespace juno::cli {
 namespace {
@@ -27,17 +30,22 @@ void occupy_standard_streams() {
 
 Error write_error() { return {ErrorCode::write_failed, "write", "standard output", "it is closed or full"}; }
 
-int fail(const std::string& message, ExitStatus status) {
-  std::fputs(("juno: " + message + "\n").c_str(), stderr);
+int fail(const std::string& message, int status) {
+  std::fputs(("juno: " + printable(message) + "\n").c_str(), stderr);
   return status;
 }
 
 int run_program(int argc, char** argv) {
   CLI::App program("Compiles low-bit GGUF weights at load time for fast CPU inference in llama.cpp", "juno");
-  program.set_version_flag("--version", fmt::format("juno {} (llama.cpp {})", kVersion, kLlamaCpp));
+  program.set_version_flag("--version", version_text(), "Print version, commit, llama.cpp revision and compiler");
   program.require_subcommand(1);
-  const std::map<std::string, Command> commands = {
-      {"cpu", add_cpu(program)}, {"inspect", add_inspect(program)}, {"run", add_run(program)}};
+  program.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // as llama.cpp's programs do
+  program.footer("Exit status: 0 done, 1 it failed, 2 wrong arguments, 130 stopped by Ctrl-C.");
+  const std::map<std::string, Command> commands = {{"inspect", add_inspect(program)},
+                                                   {"run", add_run(program)},
+                                                   {"cpu", add_cpu(program)},
+                                                   {"completion", add_completion(program)},
+                                                   {"manual", add_manual(program)}};
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -52,11 +60,12 @@ int run_program(int argc, char** argv) {
   if (const auto error = integration::switch_error()) return fail(error->message(), exit_usage);
   Status status = commands.at(program.get_subcommands().front()->get_name())();
   if (status) status = flush_output();
-  if (!status) {
-    return fail(status.error().message(),
-                status.error().code == ErrorCode::invalid_argument ? exit_usage : exit_failure);
-  }
-  return exit_ok;
+  const int signal = StopOnSignal::signal();
+  if (status) return signal == 0 ? exit_ok : exit_signal + signal;
+  const ErrorCode code = status.error().code;
+  return fail(status.error().message(), code == ErrorCode::invalid_argument ? exit_usage
+                                        : code == ErrorCode::interrupted    ? exit_signal + signal
+                                                                            : exit_failure);
 }
 
 }  // namespace

@@ -2,13 +2,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <csignal>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 #include "base/output_file.h"
 #include "commands.h"
@@ -16,6 +18,7 @@
 #include "gguf/reader.h"
 #include "juno/receipt.h"
 #include "session.h"
+#include "signals.h"
 #include "summary.h"
 
 namespace juno::cli {
@@ -37,23 +40,8 @@ struct Options {
   bool no_mmap = false;
 };
 
-std::atomic<bool> interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "set from a signal handler");
-
-/// The first Ctrl-C ends the generation; the next one does what it always does.
-class StopOnInterrupt {
- public:
-  StopOnInterrupt() {
-    interrupted = false;
-    std::signal(SIGINT, [](int) {
-      interrupted = true;
-      std::signal(SIGINT, SIG_DFL);
-    });
-  }
-  StopOnInterrupt(const StopOnInterrupt&) = delete;
-  StopOnInterrupt& operator=(const StopOnInterrupt&) = delete;
-  ~StopOnInterrupt() { std::signal(SIGINT, SIG_DFL); }
-};
+/// More text than any context holds; a device such as /dev/zero never ends.
+constexpr std::size_t kLongestPrompt = std::size_t{64} << 20;
 
 /// Raw float32 of each step, in the machine's byte order; the file appears when all steps are in it.
 class LogitsFile {
@@ -79,35 +67,39 @@ class LogitsFile {
 };
 
 Result<std::string> read_stream(std::istream& stream, const std::string& name) {
-  std::string text(std::istreambuf_iterator<char>(stream), {});
-  if (stream.bad() || !stream) return Error{ErrorCode::unreadable, "read the prompt", name, "it cannot be read"};
+  const auto failure = [&](ErrorCode code, std::string why) { return Error{code, "read the prompt", name, why}; };
+  std::string text;
+  std::array<char, 4096> part{};
+  while (stream && text.size() <= kLongestPrompt) {
+    stream.read(part.data(), part.size());
+    text.append(part.data(), static_cast<std::size_t>(stream.gcount()));
+  }
+  if (stream.bad()) return failure(ErrorCode::unreadable, "it cannot be read");
+  if (text.size() > kLongestPrompt) return failure(ErrorCode::invalid_argument, "it is longer than 64 MiB");
+  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();  // an editor's, not the writer's
+  if (text.empty()) return failure(ErrorCode::invalid_argument, "it is empty; give --prompt or --file");
   return text;
+}
+
+Result<std::string> read_prompt_file(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return Error{ErrorCode::unreadable, "read the prompt", path, "it is a directory"};
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error{ErrorCode::unreadable, "read the prompt", path, std::generic_category().message(errno)};
+  return read_stream(file, path);
 }
 
 /// From --prompt, a file, or standard input ("-" or nothing at all, unless that is a terminal).
 Result<std::string> read_prompt(const Options& options) {
-  std::string text;
-  if (!options.prompt_file.empty()) {
-    std::ifstream file(options.prompt_file, std::ios::binary);
-    auto read = read_stream(file, options.prompt_file);
-    if (!read) return read;
-    text = std::move(read).value();
-  } else if (!options.prompt.empty() && options.prompt != "-") {
-    return options.prompt;
-  } else if (options.prompt.empty() && isatty(STDIN_FILENO) != 0) {
+  if (!options.prompt_file.empty()) return read_prompt_file(options.prompt_file);
+  if (!options.prompt.empty() && options.prompt != "-") return options.prompt;
+  if (options.prompt.empty() && isatty(STDIN_FILENO) != 0) {
     return Error{ErrorCode::invalid_argument, "read the prompt", "command line",
                  "give --prompt, --file, or standard input"};
-  } else {
-    auto read = read_stream(std::cin, "standard input");
-    if (!read) return read;
-    text = std::move(read).value();
   }
-  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();  // an editor's, not the writer's
-  if (text.empty()) {
-    const std::string where = options.prompt_file.empty() ? "standard input" : options.prompt_file;
-    return Error{ErrorCode::invalid_argument, "read the prompt", where, "it is empty; give --prompt or --file"};
-  }
-  return text;
+  return read_stream(std::cin, "standard input");
 }
 
 Status run_model(const Options& options) {
@@ -116,6 +108,10 @@ Status run_model(const Options& options) {
   if (const auto header = gguf::read_header(options.model); !header) return header.error();
   const auto user = read_prompt(options);
   if (!user) return user.error();
+  const StopOnSignal stop;  // a terminal's Ctrl-C while the prompt is typed ends the program at once
+  explain_bus_errors(Error{ErrorCode::unreadable, "juno: read model", options.model,
+                           "the file shrank or its disk failed while it was in use"}
+                         .message());
   LogitsFile logits(options.logits);
   if (const Status status = logits.open(); !status) return status;
 
@@ -123,7 +119,8 @@ Status run_model(const Options& options) {
                                       .threads = options.threads,
                                       .context = options.context,
                                       .memory_map = !options.no_mmap,
-                                      .log_to_stderr = options.verbose});
+                                      .log_to_stderr = options.verbose,
+                                      .stop = &StopOnSignal::requested()});
   if (!session) return session.error();
   const bool chat = !options.raw && (*session)->has_chat_template();
   if (!chat && !options.system.empty()) {
@@ -146,14 +143,9 @@ Status run_model(const Options& options) {
     if (options.json) return true;
     return std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size() && std::fflush(stdout) == 0;
   };
-  {
-    const StopOnInterrupt stop;
-    GenerationOptions generation = options.generation;
-    generation.stop = &interrupted;
-    auto result = (*session)->generate(*prompt, generation, on_text, on_logits);
-    if (!result) return result.error();
-    report.generation = std::move(result).value();
-  }
+  auto result = (*session)->generate(*prompt, options.generation, on_text, on_logits);
+  if (!result) return result.error();
+  report.generation = std::move(result).value();
   if (const Status status = flush_output(); !status) return status;
   report.at_end = receipt::ledger().snapshot();
   // Stopped while reading the prompt there are no logits, and an older file is worth more than an empty one.
@@ -174,30 +166,39 @@ Status run_model(const Options& options) {
 Command add_run(CLI::App& program) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = program.add_subcommand("run", "Answers a prompt with a model");
-  command->add_option("FILE", options->model, "GGUF model")->required();
+  command->add_option("MODEL", options->model, "GGUF file")->required()->type_name("GGUF");
   auto* prompt = command->add_option("-p,--prompt", options->prompt, "The prompt; - reads it from standard input");
-  command->add_option("-f,--file", options->prompt_file, "Read the prompt from this file")->excludes(prompt);
+  command->add_option("-f,--file", options->prompt_file, "Read the prompt from this file")
+      ->type_name("FILE")
+      ->excludes(prompt);
   command->add_option("--system", options->system, "System message of the chat");
   command->add_flag("--raw", options->raw, "Continue the prompt as it is, without the model's chat template");
-  command->add_option("-n", options->generation.count, "Tokens to generate at most")
+  command->add_option("-n,--predict", options->generation.count, "Tokens to generate at most")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 20))
       ->capture_default_str();
   command->add_option("-t,--threads", options->threads, "Threads")->check(CLI::Range(1, 512))->capture_default_str();
-  command->add_option("-c,--context", options->context, "Tokens of context; 0: the model's, at most 4096")
+  command->add_option("-c,--ctx-size", options->context, "Tokens of context; 0: the model's, at most 4096")
       ->check(CLI::Range(std::uint32_t{0}, std::uint32_t{1} << 24))
       ->capture_default_str();
+  const CLI::Validator number(
+      [](std::string& text) { return std::isnan(std::strtof(text.c_str(), nullptr)) ? text + " is no number" : ""; },
+      "");
   command->add_option("--temp", options->generation.temperature, "Temperature; 0: always the likeliest token")
       ->check(CLI::Range(0.0f, 100.0f))
+      ->check(number)  // a range holds nan
       ->capture_default_str();
   command
       ->add_option("--top-p", options->generation.top_p,
                    "Choose among the likeliest tokens of this probability together")
       ->check(CLI::Range(0.0f, 1.0f))
+      ->check(number)
       ->capture_default_str();
-  command->add_option("--seed", options->generation.seed, "Of the random choices, with --temp")->capture_default_str();
+  command->add_option("-s,--seed", options->generation.seed, "Of the random choices, with --temp")
+      ->capture_default_str();
   command->add_option("--engine", options->engine, "juno or native; default: JUNO_ENGINE, else juno")
       ->check(CLI::IsMember({"juno", "native"}));
-  command->add_option("--logits", options->logits, "Write each step's raw float32 logits to this file");
+  command->add_option("--logits", options->logits, "Write each step's raw float32 logits to this file")
+      ->type_name("FILE");
   command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
   command->add_flag("--no-mmap", options->no_mmap, "Read the file instead of mapping it");
   command->add_flag("-v,--verbose", options->verbose, "Show llama.cpp's log");

@@ -2,14 +2,18 @@
 #include "session.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <mutex>
 
+#include "base/printable.h"
 #include "chat.h"
+#include "exit_status.h"
 
 namespace juno::cli {
 namespace {
@@ -18,68 +22,100 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// llama.cpp reports failures through its log only; the last error line becomes the reason in ours.
-class LastError {
+/// llama.cpp reports failures through its log only. The first error line becomes the reason in ours: it is the specific
+/// one, later ones say that something failed.
+class Log {
  public:
+  void begin(bool echo) {
+    const std::lock_guard lock(mutex_);
+    echo_ = echo;
+    error_.clear();
+  }
   void record(ggml_log_level level, const char* text) {
     const std::lock_guard lock(mutex_);
-    if (echo) std::fputs(text, stderr);
-    if (level != GGML_LOG_LEVEL_ERROR) return;
-    std::string line(text);
-    while (!line.empty() && (line.back() == '\n' || line.back() == ' ')) line.pop_back();
-    if (!line.empty()) line_ = std::move(line);
+    if (echo_) std::fputs(text, stderr);
+    if (level != GGML_LOG_LEVEL_ERROR || !error_.empty()) return;
+    error_ = text;
+    while (error_.ends_with('\n') || error_.ends_with(' ')) error_.pop_back();
   }
-  std::string take(std::string_view otherwise) {
+  std::string first_error(std::string_view otherwise) {
     const std::lock_guard lock(mutex_);
-    std::string line = line_.empty() ? std::string(otherwise) : line_;
-    line_.clear();
-    return line;
+    return error_.empty() ? std::string(otherwise) : error_;
   }
-  bool echo = false;
 
  private:
   std::mutex mutex_;
-  std::string line_;
+  bool echo_ = false;
+  std::string error_;
 };
 
-LastError& last_error() {
-  static LastError instance;
+Log& llama_log() {
+  static Log instance;
   return instance;
 }
 
-void log_line(ggml_log_level level, const char* text, void*) { last_error().record(level, text); }
+void record_log(ggml_log_level level, const char* text, void*) { llama_log().record(level, text); }
+
+/// ggml's assertions end the process in any case; this way it is with a line that a user can read.
+void on_abort(const char* message) {
+  static std::atomic_flag given_up;
+  while (given_up.test_and_set()) pause();  // several threads may fail in the same way: one says so
+  std::string_view text = message;
+  const std::size_t folder = text.substr(0, text.find(':')).rfind('/');
+  if (folder != std::string_view::npos) text.remove_prefix(folder + 1);
+  std::fprintf(stderr, "juno: llama.cpp cannot go on with this model: %s\n", printable(text).c_str());
+  std::_Exit(exit_failure);
+}
+
+bool goes_on(float, void* session_stop) {
+  const auto* stop = static_cast<const std::atomic<bool>*>(session_stop);
+  return stop == nullptr || !stop->load(std::memory_order_relaxed);
+}
 
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::open(const SessionOptions& options) {
-  last_error().echo = options.log_to_stderr;
-  llama_log_set(log_line, nullptr);
-  llama_backend_init();
-
   const auto start = Clock::now();
+  llama_log().begin(options.log_to_stderr);
+  llama_log_set(record_log, nullptr);
+  ggml_set_abort_callback(on_abort);
+  llama_backend_init();
+  std::unique_ptr<Session> session(new Session(options));
+  const Status loaded = session->load(options);
+  if (session->stopped()) {
+    return Error{ErrorCode::interrupted, "load model", session->path_, "stopped by a signal"};
+  }
+  if (!loaded) return loaded.error();
+  session->load_seconds_ = seconds_since(start);
+  return session;
+}
+
+Status Session::load(const SessionOptions& options) {
   ggml_backend_dev_t no_devices[] = {nullptr};
   llama_model_params model_params = llama_model_default_params();
   model_params.devices = no_devices;
   model_params.n_gpu_layers = 0;
   model_params.load_mode = options.memory_map ? LLAMA_LOAD_MODE_MMAP : LLAMA_LOAD_MODE_NONE;
-  const std::string path = options.model.string();
-  llama_model* model = llama_model_load_from_file(path.c_str(), model_params);
-  if (model == nullptr) {
-    return Error{ErrorCode::unsupported, "load model", path, last_error().take("llama.cpp refused it")};
+  model_params.progress_callback = goes_on;
+  model_params.progress_callback_user_data = const_cast<std::atomic<bool>*>(options.stop);
+  model_.reset(llama_model_load_from_file(path_.c_str(), model_params));
+  if (model_ == nullptr) {
+    return Error{ErrorCode::unsupported, "load model", path_, llama_log().first_error("llama.cpp refused it")};
+  }
+  if (llama_vocab_type(llama_model_get_vocab(model_.get())) == LLAMA_VOCAB_TYPE_NONE) {
+    return Error{ErrorCode::unsupported, "load model", path_, "it has no tokeniser"};
   }
   llama_context_params context_params = llama_context_default_params();
-  const auto trained = static_cast<std::uint32_t>(llama_model_n_ctx_train(model));
+  const auto trained = static_cast<std::uint32_t>(llama_model_n_ctx_train(model_.get()));
   context_params.n_ctx = options.context != 0 ? options.context : std::min(trained, kDefaultContext);
   context_params.n_threads = options.threads;
   context_params.n_threads_batch = options.threads;
-  llama_context* context = llama_init_from_model(model, context_params);
-  if (context == nullptr) {
-    llama_model_free(model);
-    return Error{ErrorCode::out_of_memory, "make a context", path, last_error().take("llama.cpp refused it")};
+  context_.reset(llama_init_from_model(model_.get(), context_params));
+  if (context_ == nullptr) {
+    return Error{ErrorCode::out_of_memory, "make a context", path_, llama_log().first_error("llama.cpp refused it")};
   }
-  std::unique_ptr<Session> session(new Session(path, model, context));
-  session->load_seconds_ = seconds_since(start);
-  return session;
+  context_tokens_ = std::min(llama_n_ctx(context_.get()), context_params.n_ctx);
+  return Done{};
 }
 
 Result<std::vector<llama_token>> Session::tokenize(const std::string& text) const {
@@ -104,7 +140,7 @@ Result<bool> Session::decode(std::span<llama_token> tokens) {
     if (status == kAborted) return false;
     if (status != 0) {
       return Error{ErrorCode::unsupported, "compute", path_,
-                   last_error().take(fmt::format("llama.cpp says {}", status))};
+                   llama_log().first_error(fmt::format("llama.cpp says {}", status))};
     }
   }
   return true;
@@ -162,26 +198,23 @@ SamplerPtr make_sampler(const GenerationOptions& options) {
   return chain;
 }
 
-bool is_set(const std::atomic<bool>* flag) { return flag != nullptr && flag->load(std::memory_order_relaxed); }
-
 }  // namespace
 
 Result<Generation> Session::generate(const std::string& prompt, const GenerationOptions& options, const TextSink& text,
                                      const LogitsSink& logits) {
   auto tokens = tokenize(prompt);
   if (!tokens) return tokens.error();
-  const std::size_t context = llama_n_ctx(context_.get());
-  if (tokens->size() >= context) {
-    return Error{ErrorCode::invalid_argument, "generate", path_,
-                 fmt::format("the prompt's {} tokens leave no room in a context of {}", tokens->size(), context)};
+  if (tokens->size() >= context_tokens_) {
+    return Error{
+        ErrorCode::invalid_argument, "generate", path_,
+        fmt::format("the prompt's {} tokens leave no room in a context of {}", tokens->size(), context_tokens_)};
   }
   const llama_vocab* vocabulary = llama_model_get_vocab(model_.get());
   const auto vocabulary_size = static_cast<std::size_t>(llama_vocab_n_tokens(vocabulary));
   const SamplerPtr sampler = make_sampler(options);
   llama_memory_clear(llama_get_memory(context_.get()), true);
   llama_set_abort_callback(
-      context_.get(), [](void* flag) { return is_set(static_cast<const std::atomic<bool>*>(flag)); },
-      const_cast<std::atomic<bool>*>(options.stop));
+      context_.get(), [](void* session) { return static_cast<const Session*>(session)->stopped(); }, this);
 
   Generation result{.text = {}, .tokens = {}, .prompt_tokens = tokens->size()};
   std::vector<llama_token> next = std::move(tokens).value();
@@ -189,7 +222,7 @@ Result<Generation> Session::generate(const std::string& prompt, const Generation
   while (true) {
     const auto decoded = decode(next);
     if (!decoded) return decoded.error();
-    if (!*decoded || is_set(options.stop)) {
+    if (!*decoded || stopped()) {
       result.ending = Ending::stopped;
       return result;
     }
@@ -215,7 +248,7 @@ Result<Generation> Session::generate(const std::string& prompt, const Generation
       result.ending = Ending::count;
       return result;
     }
-    if (result.prompt_tokens + result.tokens.size() >= context) {
+    if (result.prompt_tokens + result.tokens.size() >= context_tokens_) {
       result.ending = Ending::context_full;
       return result;
     }

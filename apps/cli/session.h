@@ -25,15 +25,16 @@ struct SessionOptions {
   int threads = 2;
   std::uint32_t context = 0;  ///< tokens; 0: what the model was trained with, but at most kDefaultContext
   bool memory_map = true;
-  bool log_to_stderr = false;  ///< llama.cpp's log; its last error ends up in Error::why anyway
+  bool log_to_stderr = false;  ///< llama.cpp's log; its first error ends up in Error::why anyway
+  /// Set from anywhere, also a signal handler: loading and generating end as soon as they can. May be null.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 struct GenerationOptions {
-  std::size_t count = 64;                   ///< tokens at most; at least one is generated
-  float temperature = 0;                    ///< 0: greedy
-  float top_p = 1;                          ///< smallest set of tokens with at least this probability; 1: all
-  std::uint32_t seed = 1;                   ///< of the random choice, if temperature is not 0
-  const std::atomic<bool>* stop = nullptr;  ///< set from anywhere, also a signal handler: ends as soon as possible
+  std::size_t count = 256;  ///< tokens at most; at least one is generated
+  float temperature = 0;   ///< 0: greedy
+  float top_p = 1;         ///< smallest set of tokens with at least this probability; 1: all
+  std::uint32_t seed = 1;  ///< of the random choice, if temperature is not 0
 };
 
 enum class Ending { end_of_text, count, context_full, stopped };
@@ -54,6 +55,7 @@ using TextSink = std::function<bool(std::string_view piece)>;
 
 class Session {
  public:
+  /// Loads the model. Where llama.cpp itself gives up (an assertion), the program ends with one line and status 1.
   static Result<std::unique_ptr<Session>> open(const SessionOptions& options);
 
   /// Whether the model brings a chat template.
@@ -74,16 +76,19 @@ class Session {
     void operator()(llama_context* context) const { llama_free(context); }
   };
 
-  Session(std::string path, llama_model* model, llama_context* context)
-      : path_(std::move(path)), model_(model), context_(context) {}
+  explicit Session(const SessionOptions& options) : path_(options.model.string()), stop_(options.stop) {}
+  [[nodiscard]] bool stopped() const noexcept { return stop_ != nullptr && stop_->load(std::memory_order_relaxed); }
+  Status load(const SessionOptions& options);
   Result<std::vector<llama_token>> tokenize(const std::string& text) const;
   /// False if it was stopped.
   Result<bool> decode(std::span<llama_token> tokens);
   [[nodiscard]] std::string piece(llama_token token) const;
 
   std::string path_;
+  const std::atomic<bool>* stop_;
   std::unique_ptr<llama_model, Free> model_;
   std::unique_ptr<llama_context, Free> context_;
+  std::size_t context_tokens_ = 0;  ///< as asked for; llama.cpp rounds up
   double load_seconds_ = 0;
 };
 

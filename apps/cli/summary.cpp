@@ -2,8 +2,10 @@
 #include "summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -68,7 +70,11 @@ struct Totals {
   std::uint64_t replaced_bytes = 0;
   std::uint64_t packed_bytes = 0;
   double pack_seconds = 0;
-  std::map<std::string, std::size_t> native;  ///< tensors by reason
+  struct Native {
+    std::size_t tensors = 0;
+    std::vector<std::string> details;  ///< each once
+  };
+  std::map<Reason, Native> native;
 };
 
 Totals totals_of(const std::vector<receipt::TensorReceipt>& receipts) {
@@ -80,7 +86,10 @@ Totals totals_of(const std::vector<receipt::TensorReceipt>& receipts) {
       totals.replaced_bytes += receipt.native_bytes;
       totals.packed_bytes += receipt.packed_bytes;
     } else {
-      ++totals.native[fmt::format("{}: {}", juno::to_string(receipt.reason), receipt.detail)];
+      Totals::Native& native = totals.native[receipt.reason];
+      ++native.tensors;
+      const auto known = std::find(native.details.begin(), native.details.end(), receipt.detail);
+      if (known == native.details.end()) native.details.push_back(receipt.detail);
     }
   }
   return totals;
@@ -104,10 +113,22 @@ std::string summary_text(const RunReport& report) {
     fmt::format_to(line, "Juno was offered 0 tensors: llama.cpp put them all elsewhere\n");
     return text;
   }
-  fmt::format_to(line, "Juno        compiled {} of {} tensors, {:.1f} MiB into {:.1f} MiB\n", totals.compiled,
-                 report.at_end.size(), static_cast<double>(totals.replaced_bytes) / (1 << 20),
-                 static_cast<double>(totals.packed_bytes) / (1 << 20));
-  for (const auto& [reason, count] : totals.native) fmt::format_to(line, "  native    {} ({})\n", count, reason);
+  fmt::format_to(line, "Juno        compiled {} of {} tensors", totals.compiled, report.at_end.size());
+  if (totals.compiled != 0) {
+    fmt::format_to(line, ", {:.1f} MiB into {:.1f} MiB", static_cast<double>(totals.replaced_bytes) / (1 << 20),
+                   static_cast<double>(totals.packed_bytes) / (1 << 20));
+  }
+  fmt::format_to(line, "\n");
+  for (const auto& [reason, native] : totals.native) {
+    constexpr std::size_t kShown = 3;  // juno inspect has them all
+    std::vector<std::string> details = native.details;
+    if (details.size() > kShown) {
+      details.resize(kShown);
+      details.emplace_back("...");
+    }
+    fmt::format_to(line, "  native    {} ({}: {})\n", native.tensors, juno::to_string(reason),
+                   fmt::join(details, ", "));
+  }
   const Calls prompt = calls_of(report.after_prompt);
   for (const auto& [kernel, calls] : calls_of(report.at_end)) {
     const auto found = prompt.find(kernel);

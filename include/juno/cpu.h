@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,6 +66,11 @@ const Facts& facts();
 /// The machine that Juno's SME2 kernels are written for: SME2 with 64-byte streaming vectors, no SVE, no FA64 (Apple
 /// M4).
 Facts sme2_machine();
+
+/// How many SME units the machine has, as far as the operating system tells: nothing if it doesn't. Cores that share a
+/// unit compute at its speed together, so this is about how many threads gain from SME. `cpus` is Linux' folder of
+/// processors; the registers in it are SMIDR_EL1 of each (Documentation/arch/arm64/cpu-feature-registers.rst).
+std::optional<unsigned> sme_units(const std::filesystem::path& cpus = "/sys/devices/system/cpu");
 
 /// Gives the calling thread streaming vectors of `bytes`, where the operating system leaves that to the thread (Linux).
 /// Returns false if they cannot be had. Cheap after a thread's first call; must not be called in streaming mode.

@@ -20,6 +20,7 @@ enum class ErrorCode {
   invalid_argument,  ///< the caller broke a documented precondition
   out_of_memory,     ///< an allocation failed
   write_failed,      ///< output could not be written completely
+  interrupted,       ///< the user asked for an end
 };
 
 /// A stable lower-case name such as "truncated", for JSON and tests.
@@ -32,7 +33,7 @@ struct Error {
   std::string where;
   std::string why;
 
-  /// "what: where: why", one line.
+  /// "what: where: why", one line; control characters, which file names and messages may hold, as \xNN.
   [[nodiscard]] std::string message() const;
 };
 

@@ -3,11 +3,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <string_view>
 
 #include "base/output_file.h"
+#include "dispatch/isa_list.h"
 #include "juno/receipt.h"
 
 namespace juno::integration {
@@ -17,6 +19,11 @@ namespace {
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
+}
+
+bool known_isa(std::string_view name) {
+  return name.empty() || name == "none" ||
+         std::any_of(dispatch::kIsas.begin(), dispatch::kIsas.end(), [&](const auto& isa) { return isa.name == name; });
 }
 
 struct Switches {
@@ -33,6 +40,10 @@ struct Switches {
       enabled = false;
       error = Error{ErrorCode::invalid_argument, "read the engine switch", "JUNO_ENGINE=" + engine,
                     "neither 'juno' nor 'native'; Juno stays off"};
+    } else if (!known_isa(isa)) {
+      enabled = false;
+      error = Error{ErrorCode::invalid_argument, "read the instruction set switch", "JUNO_ISA=" + isa,
+                    "Juno has no kernels of that name; Juno stays off"};
     }
   }
 };

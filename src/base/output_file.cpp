@@ -10,6 +10,22 @@
 #include <utility>
 
 namespace juno {
+namespace {
+
+std::string path_of(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
+
+/// A file in `folder` that has no name yet, so that nothing is left of it however the process ends; -1 where the system
+/// or the file system has none, or could not name it later.
+int open_nameless([[maybe_unused]] const std::filesystem::path& folder) {
+#ifdef O_TMPFILE
+  const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (descriptor < 0 || ::access(path_of(descriptor).c_str(), F_OK) == 0) return descriptor;
+  ::close(descriptor);
+#endif
+  return -1;
+}
+
+}  // namespace
 
 OutputFile::OutputFile(std::string what, std::filesystem::path target)
     : what_(std::move(what)), target_(std::move(target)) {}
@@ -33,13 +49,25 @@ Status OutputFile::open() {
     ::fcntl(descriptor_, F_SETFL, ::fcntl(descriptor_, F_GETFL) & ~O_NONBLOCK);
     return Done{};
   }
+  descriptor_ = open_nameless(target_.parent_path());
+  nameless_ = descriptor_ >= 0;
+  if (nameless_) return Done{};
+  return with_temporary_name([&] {
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return descriptor_ >= 0;
+  });
+}
+
+template <class Create>
+Status OutputFile::with_temporary_name(const Create& create) {
   static std::atomic<unsigned> count = 0;
+  bool created = false;
   do {  // a process of the same number may have been killed here once
     temporary_ = target_;
     temporary_ += ".partial-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  } while (descriptor_ < 0 && errno == EEXIST);
-  if (descriptor_ >= 0) return Done{};
+    created = create();
+  } while (!created && errno == EEXIST);
+  if (created) return Done{};
   const Error error = system_failure();
   temporary_.clear();
   return error;
@@ -56,6 +84,12 @@ Status OutputFile::write(std::span<const std::byte> bytes) {
 }
 
 Status OutputFile::finish() {
+  if (std::exchange(nameless_, false)) {
+    const std::string file = path_of(descriptor_);
+    const Status named = with_temporary_name(
+        [&] { return ::linkat(AT_FDCWD, file.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW) == 0; });
+    if (!named) return named;
+  }
   // Some file systems report a full disk only here.
   if (::close(std::exchange(descriptor_, -1)) != 0) return system_failure();
   if (temporary_.empty()) return Done{};

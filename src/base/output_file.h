@@ -11,9 +11,9 @@
 
 namespace juno {
 
-/// A file that appears under its name only once it is complete: until finish() succeeds its bytes are in a temporary
-/// file in the same folder, which the destructor removes. A pipe, a device or what a symbolic link points at is written
-/// directly. Every error is write_failed.
+/// A file that appears under its name only once it is complete: until finish() succeeds its bytes are in a file without a
+/// name, or, where there is no such thing, in a temporary one in the same folder, which the destructor removes. A pipe, a
+/// device or what a symbolic link points at is written directly. Every error is write_failed.
 class OutputFile {
  public:
   /// `what` says in errors what is being written, such as "write receipts".
@@ -31,6 +31,9 @@ class OutputFile {
   Status finish();
 
  private:
+  /// Chooses names until `create` makes a file of that name, or fails for another reason than that there is one.
+  template <class Create>
+  Status with_temporary_name(const Create& create);
   [[nodiscard]] Error failure(std::string why) const;
   [[nodiscard]] Error system_failure() const;
 
@@ -38,6 +41,7 @@ class OutputFile {
   std::filesystem::path target_;
   std::filesystem::path temporary_;  ///< empty while there is none
   int descriptor_ = -1;
+  bool nameless_ = false;  ///< the file has no name yet
 };
 
 }  // namespace juno

@@ -3,6 +3,8 @@
 // What goes wrong is one line on standard error and a status, and nothing half done.
 #include <unistd.h>
 
+#include <cmath>
+
 #include "programs.h"
 
 namespace juno::e2e {
@@ -88,18 +90,31 @@ TEST(Errors, WrongArgumentsAreStatusTwo) {
   const Case cases[] = {
       {{}, ""},
       {{"compile", model}, ""},
-      {{"inspect"}, "FILE"},
+      {{"inspect"}, "MODEL"},
       {{"inspect", model, "--target", "sme9"}, "--target"},
       {{"inspect", model, "--nothing"}, "--nothing"},
       {{"run", model}, "--prompt"},
-      {{"run", "--prompt", "x"}, "FILE"},
+      {{"run", "--prompt", "x"}, "MODEL"},
       {{"run", model, "--prompt", "x", "--nothing"}, "--nothing"},
-      {{"run", model, "--prompt", "x", "-n", "0"}, "-n"},
-      {{"run", model, "--prompt", "x", "-n", "-1"}, "-n"},
-      {{"run", model, "--prompt", "x", "-n", "many"}, "-n"},
+      {{"run", model, "--prompt", "x", "-n", "0"}, "--predict"},
+      {{"run", model, "--prompt", "x", "-n", "-1"}, "--predict"},
+      {{"run", model, "--prompt", "x", "-n", "many"}, "--predict"},
       {{"run", model, "--prompt", "x", "-t", "0"}, "--threads"},
       {{"run", model, "--prompt", "x", "-t", "x"}, "--threads"},
       {{"run", model, "--prompt", "x", "--engine", "steam"}, "--engine"},
+      {{"run", model, "--prompt", "x", "--temp", "nan"}, "--temp"},
+      {{"run", model, "--prompt", "x", "--temp", "-1"}, "--temp"},
+      {{"run", model, "--prompt", "x", "--top-p", "1.5"}, "--top-p"},
+      {{"run", model, "--prompt", "x", "--seed", "-3"}, "--seed"},
+      {{"run", model, "--prompt", "x", "-c", "-8"}, "--ctx-size"},
+      {{"run", model, "--prompt", "x", "--file", "y"}, "--file"},
+      {{"run", model, "--file", "/dev/zero"}, "64 MiB"},
+      {{"run", model, "--file", "/dev/null"}, "empty"},
+      {{"run", model, "--prompt", "x", "--no\n\033[31mthing"}, "\\x0a\\x1b[31mthing"},
+      {{"inspect", model, model}, model},
+      {{"inspect", model, "--only", "("}, "--only"},
+      {{"completion"}, "SHELL"},
+      {{"completion", "dos"}, "SHELL"},
   };
   for (const Case& wrong : cases) {
     const Outcome outcome = juno(wrong.arguments);
@@ -108,11 +123,67 @@ TEST(Errors, WrongArgumentsAreStatusTwo) {
   }
 }
 
-TEST(Errors, WrongEngineSwitchIsStatusTwo) {
-  const Environment wrong = {{"JUNO_ENGINE", "steam"}};
+TEST(Errors, WrongSwitchesAreStatusTwo) {
   const std::string model = file_of(plain_model());
-  EXPECT_TRUE(fails_with(juno({"run", model, "--prompt", "x"}, wrong), 2, "JUNO_ENGINE=steam"));
-  EXPECT_TRUE(fails_with(juno({"inspect", model}, wrong), 2, "JUNO_ENGINE=steam"));
+  for (const char* name : {"JUNO_ENGINE", "JUNO_ISA"}) {
+    const Environment wrong = {{name, "steam"}};
+    const std::string part = std::string(name) + "=steam";
+    EXPECT_TRUE(fails_with(juno({"run", model, "--prompt", "x"}, wrong), 2, part));
+    EXPECT_TRUE(fails_with(juno({"inspect", model}, wrong), 2, part));
+    EXPECT_TRUE(fails_with(juno({"cpu"}, wrong), 2, part));
+  }
+}
+
+TEST(Errors, PromptFilesThatCannotBeRead) {
+  const fs::path folder = new_folder();
+  const std::string model = file_of(plain_model());
+  EXPECT_TRUE(fails_with(juno({"run", model, "--file", folder.string()}), 1, "is a directory"));
+  const std::string missing = (folder / "missing").string();
+  EXPECT_TRUE(fails_with(juno({"run", model, "--file", missing}), 1, missing + ": No such file"));
+}
+
+/// A model whose header is in order, but for one value that only llama.cpp looks at.
+struct Patch {
+  std::string name;
+  std::string key;
+  std::string value;  ///< as it is in the file
+};
+
+std::string patched(const fs::path& folder, const Patch& patch) {
+  constexpr std::size_t kTypeBytes = 4;
+  std::string content = read_file(file_of(plain_model()));
+  const std::size_t at = content.find(patch.key);
+  EXPECT_NE(at, std::string::npos) << patch.key;
+  content.replace(at + patch.key.size() + kTypeBytes, patch.value.size(), patch.value);
+  return with_content(folder, content);
+}
+
+TEST(Errors, ModelsThatLlamaCppGivesUpOnAreOneLine) {
+  const auto number = [](auto value) { return std::string(reinterpret_cast<const char*>(&value), sizeof value); };
+  const std::string zero = number(std::uint32_t{0});
+  const Patch patches[] = {
+      {"tokeniser", "tokenizer.ggml.model", number(std::uint64_t{5}) + "steam"},
+      {"no tokeniser", "tokenizer.ggml.model", number(std::uint64_t{5}) + "no_vo"},
+      {"no layers", "llama.block_count", zero},
+      {"no heads", "llama.attention.head_count", zero},
+      {"no context", "llama.context_length", zero},
+      {"epsilon", "llama.attention.layer_norm_rms_epsilon", number(std::nanf(""))},
+      {"huge width", "llama.embedding_length", number(std::uint32_t{0xffffffff})},
+      {"narrow", "llama.feed_forward_length", number(std::uint32_t{768})},
+      {"architecture", "general.architecture", number(std::uint64_t{5}) + "steam"},
+  };
+  for (const Patch& patch : patches) {
+    SCOPED_TRACE(patch.name);
+    const fs::path folder = new_folder();
+    const std::string path = patched(folder, patch);
+    for (const char* engine : {"native", "juno"}) {
+      const Outcome outcome = juno(
+          {"run", path, "--prompt", "x", "-n", "2", "--engine", engine, "--logits", (folder / "logits.f32").string()},
+          compiling());
+      EXPECT_TRUE(fails_with(outcome, 1, ""));
+      EXPECT_EQ(names_in(folder), std::vector<std::string>{"bad.gguf"});
+    }
+  }
 }
 
 TEST(Errors, PromptThatDoesNotFitLeavesNoLogits) {

@@ -137,9 +137,10 @@ class Header {
 };
 
 constexpr std::uint64_t kWidth = 8192;
-constexpr std::uint64_t kRows = 28672;
+constexpr std::uint64_t kRows = 8192;
 constexpr std::uint64_t kTensorBytes = kRows * kWidth / 256 * 136;  // IQ4_XS
-constexpr std::uint64_t kTensors = 805;                             // together more than 100 GB
+constexpr std::uint64_t kTensors = 3000;                            // together more than 100 GB
+constexpr std::uint64_t kTokens = 250'000;
 
 /// A file as large as the largest models, with as many tensors and tokens. All of its weights are one hole.
 void write_large_model(const std::filesystem::path& path) {
@@ -149,8 +150,8 @@ void write_large_model(const std::filesystem::path& path) {
   Header header;
   header.number(std::uint32_t{3}).number(kTensors).number(std::uint64_t{2});
   header.string("general.architecture").number(kString).string("llama");
-  header.string("tokenizer.ggml.tokens").number(kArray).number(kString).number(std::uint64_t{150000});
-  for (int i = 0; i < 150000; ++i) header.string("token" + std::to_string(i));
+  header.string("tokenizer.ggml.tokens").number(kArray).number(kString).number(kTokens);
+  for (std::uint64_t i = 0; i < kTokens; ++i) header.string("token" + std::to_string(i));
   for (std::uint64_t i = 0; i < kTensors; ++i) {
     header.string("blk." + std::to_string(i) + ".ffn_up.weight").number(std::uint32_t{2}).number(kWidth).number(kRows);
     header.number(kIq4Xs).number(i * kTensorBytes);
@@ -171,6 +172,42 @@ TEST(Inspect, HundredGigabytesTakeLessThanASecond) {
   ASSERT_EQ(json.at("tensors").size(), kTensors);
   EXPECT_EQ(json.at("tensors")[kTensors - 1].at("bytes_native"), kTensorBytes);
   EXPECT_EQ(compiled_in(json), kTensors);
+}
+
+TEST(Inspect, ReadsTheVocabularyFilesOfLlamaCpp) {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(llama_sources() / "models")) {
+    if (entry.path().extension() != ".gguf") continue;
+    ++files;
+    const Outcome outcome = juno({"inspect", entry.path().string()});
+    EXPECT_TRUE(succeeds(outcome));
+    EXPECT_NE(outcome.out.find("0 of 0 tensors by Juno"), std::string::npos) << outcome.text();
+    if (files > 1) continue;
+    EXPECT_TRUE(fails_with(juno({"run", entry.path().string(), "-p", "x"}), 1, entry.path().string()));
+  }
+  EXPECT_GE(files, 15u);
+}
+
+TEST(Inspect, TotalsAreTheEndOfTheTable) {
+  const Outcome all = juno({"inspect", bundled_model()}, compiling());
+  const Outcome totals = juno({"inspect", bundled_model(), "--totals"}, compiling());
+  ASSERT_TRUE(succeeds(totals));
+  EXPECT_TRUE(totals.out.starts_with("type ")) << totals.out;
+  EXPECT_TRUE(all.out.ends_with("\n\n" + totals.out)) << all.out << totals.out;
+}
+
+TEST(Inspect, NamesHaveNoPowerOverTheTerminal) {
+  const std::string name = "evil\n\033]0;title\007";
+  Header header;
+  header.number(std::uint32_t{3}).number(std::uint64_t{1}).number(std::uint64_t{0});
+  header.string(name).number(std::uint32_t{1}).number(std::uint64_t{32}).number(std::uint32_t{0});
+  header.number(std::uint64_t{0});
+  const auto path = new_folder() / "evil.gguf";
+  write_file(path, header.bytes() + std::string(256, '\0'));
+  const Outcome table = juno({"inspect", path.string()});
+  ASSERT_TRUE(succeeds(table));
+  EXPECT_NE(table.out.find("\nevil\\x0a\\x1b]0;title\\x07 "), std::string::npos) << table.out;
+  EXPECT_EQ(parse(juno({"inspect", path.string(), "--json"})).at("tensors").at(0).at("name"), name);
 }
 
 TEST(Inspect, OutputThatNobodyTakesIsAnError) {

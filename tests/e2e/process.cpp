@@ -80,7 +80,7 @@ Process::Process(const Command& command) : deadline_(Clock::now() + command.time
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
   if (child == 0) {
-    const int in = open("/dev/null", O_RDONLY);
+    const int in = open(command.stdin_file.c_str(), O_RDONLY);
     const int to = command.stdout_file.empty() ? out.write_end : open(command.stdout_file.c_str(), O_WRONLY);
     if (in >= 0 && to >= 0 && dup2(in, 0) == 0 && dup2(to, 1) == 1 && dup2(err.write_end, 2) == 2) {
       execve(argv[0], argv.data(), envp.data());

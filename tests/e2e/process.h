@@ -17,6 +17,7 @@ using Environment = std::map<std::string, std::string>;
 struct Command {
   std::vector<std::string> argv;  ///< argv[0] is a path
   Environment environment{};      ///< on top of this process's, whose own JUNO_ variables the program does not get
+  std::string stdin_file{"/dev/null"};
   std::string stdout_file{};      ///< "" to capture standard output
   bool stdout_closed = false;     ///< standard output is a pipe that nobody reads
   std::chrono::seconds timeout{120};
@@ -36,7 +37,7 @@ struct Outcome {
   [[nodiscard]] std::string text() const;
 };
 
-/// A running program; ended and reaped at the latest by the destructor. Standard input is empty.
+/// A running program; ended and reaped at the latest by the destructor.
 class Process {
  public:
   explicit Process(const Command& command);

@@ -43,6 +43,9 @@ const auto* const kTemporaryFolder = testing::AddGlobalTestEnvironment(new Tempo
 
 }  // namespace
 
+fs::path sources() { return variable("JUNO_SOURCES"); }
+fs::path llama_sources() { return variable("JUNO_LLAMA"); }
+
 bool expects_sme2() { return variable("JUNO_REQUIRE_ISA").find("sme2") != std::string::npos; }
 bool has_runner() { return !variable("JUNO_RUNNER").empty(); }
 
@@ -110,6 +113,8 @@ std::string file_of(const Model& model) {
   }
   return path.string();
 }
+
+std::string bundled_model() { return (sources() / "models/juno-mini.gguf").string(); }
 
 Json parse(const Outcome& outcome) {
   Json json = Json::parse(outcome.out, nullptr, false);

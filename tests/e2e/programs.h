@@ -5,6 +5,8 @@
 // The tests themselves always run on this machine. Where the programs are, and what runs them, comes from outside:
 //   JUNO_PROGRAMS=FOLDER   juno, random-model and llama.cpp's programs with Juno linked in
 //   JUNO_RUNNER=PROGRAM    what runs them, such as scripts/emulate; empty or unset: nothing
+//   JUNO_SOURCES=FOLDER    the repository
+//   JUNO_LLAMA=FOLDER      llama.cpp's source tree
 //   JUNO_REQUIRE_ISA=sme2  kernels for SME2 must run
 // Without the last one Juno's SME2 kernels cannot run, so tests that need Juno to do something choose its reference
 // kernels (JUNO_ISA=scalar); every test is the same for both but for the name of the kernel.
@@ -24,6 +26,10 @@ namespace juno::e2e {
 
 using Json = nlohmann::json;
 using Arguments = std::vector<std::string>;
+
+/// The folders that JUNO_SOURCES and JUNO_LLAMA name.
+std::filesystem::path sources();
+std::filesystem::path llama_sources();
 
 bool expects_sme2();
 bool has_runner();
@@ -54,6 +60,9 @@ inline const Model& plain_model() { return models().front(); }
 
 /// The model's file, written at first use.
 std::string file_of(const Model& model);
+
+/// The repository's own model (models/README.md).
+std::string bundled_model();
 
 /// Runs a suite's tests for every model.
 class EveryModel : public testing::TestWithParam<std::size_t> {

@@ -127,15 +127,20 @@ TEST(Receipts, ReplaceEveryPercentP) {
 TEST(Receipts, PerplexityIsThatOfTheNativeEngine) {
   const std::string text = words();
   const auto perplexity = [&](const char* engine) {
-    const Outcome outcome = run_program(
-        "llama-perplexity", {"-m", file_of(plain_model()), "-f", text, "-c", "64", "-t", "2", "--chunks", "2"},
-        compiling({{"JUNO_ENGINE", engine}}));
-    EXPECT_TRUE(succeeds(outcome));
-    const std::string all = outcome.out + outcome.err;
-    const std::string before = "Final estimate: PPL = ";
-    const std::size_t at = all.find(before);
-    EXPECT_NE(at, std::string::npos) << outcome.text();
-    return at == std::string::npos ? 0.0 : std::stod(all.substr(at + before.size()));
+    // llama.cpp's log is written by a thread of its own, and at the program's end what it has not written yet is lost
+    // (common_log_main() in common/log.cpp of v0.4.0 says so): now and then the estimate is.
+    for (int attempt = 0; attempt < 20; ++attempt) {
+      const Outcome outcome = run_program(
+          "llama-perplexity", {"-m", file_of(plain_model()), "-f", text, "-c", "64", "-t", "2", "--chunks", "2"},
+          compiling({{"JUNO_ENGINE", engine}}));
+      EXPECT_TRUE(succeeds(outcome));
+      const std::string all = outcome.out + outcome.err;
+      const std::string before = "Final estimate: PPL = ";
+      const std::size_t at = all.find(before);
+      if (at != std::string::npos) return std::stod(all.substr(at + before.size()));
+    }
+    ADD_FAILURE() << "llama-perplexity never prints its estimate";
+    return 0.0;
   };
   const double native = perplexity("native");
   EXPECT_GT(native, 1);

@@ -5,11 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <memory>
 
 #include "format/iq4_xs.h"
 #include "ggml/graph.h"
 #include "gguf.h"
+#include "gguf/reader.h"
 #include "support/temporary_folder.h"
 
 namespace juno::test {
@@ -77,6 +80,49 @@ TEST_F(SplitModel, APartUnderAnotherNameIsRefused) {
   const auto inspection = inspect(folder_ / "renamed.gguf", target_);
   ASSERT_FALSE(inspection.ok());
   EXPECT_EQ(inspection.error().code, ErrorCode::malformed);
+}
+
+/// Metadata of real vocabularies, as ggml's own reader sees it.
+TEST(VocabularyFiles, AreReadAsGgmlReadsThem) {
+  const char* llama = std::getenv("JUNO_LLAMA");
+  ASSERT_NE(llama, nullptr);
+  std::size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(fs::path(llama) / "models")) {
+    if (entry.path().extension() != ".gguf") continue;
+    SCOPED_TRACE(entry.path());
+    ++files;
+    const auto header = gguf::read_header(entry.path());
+    ASSERT_TRUE(header.ok()) << header.error().message();
+    const std::unique_ptr<gguf_context, decltype(&gguf_free)> expected(
+        gguf_init_from_file(entry.path().c_str(), {.no_alloc = true, .ctx = nullptr}), gguf_free);
+    ASSERT_NE(expected, nullptr);
+    const std::int64_t keys = gguf_get_n_kv(expected.get());
+    EXPECT_EQ(header->metadata.size(), static_cast<std::size_t>(keys));
+    EXPECT_EQ(header->version, gguf_get_version(expected.get()));
+    EXPECT_EQ(header->alignment, gguf_get_alignment(expected.get()));
+    EXPECT_EQ(header->tensors.size(), static_cast<std::size_t>(gguf_get_n_tensors(expected.get())));
+    for (std::int64_t i = 0; i < keys; ++i) {
+      const char* key = gguf_get_key(expected.get(), i);
+      SCOPED_TRACE(key);
+      switch (gguf_get_kv_type(expected.get(), i)) {
+        case GGUF_TYPE_STRING: {
+          const auto text = header->string(key);
+          if (text) EXPECT_EQ(*text, gguf_get_val_str(expected.get(), i));  // nothing: too long to keep
+          break;
+        }
+        case GGUF_TYPE_UINT32: EXPECT_EQ(header->unsigned_value(key), gguf_get_val_u32(expected.get(), i)); break;
+        case GGUF_TYPE_ARRAY: {
+          const auto array = header->array(key);
+          ASSERT_TRUE(array.has_value());
+          EXPECT_EQ(array->length, gguf_get_arr_n(expected.get(), i));
+          EXPECT_EQ(array->element_type, static_cast<std::uint32_t>(gguf_get_arr_type(expected.get(), i)));
+          break;
+        }
+        default: EXPECT_TRUE(header->metadata.contains(key));
+      }
+    }
+  }
+  EXPECT_GE(files, 15u);
 }
 
 }  // namespace

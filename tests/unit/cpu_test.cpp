@@ -6,9 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
 
 #include "cpu/interpret.h"
+#include "support/temporary_folder.h"
 
 namespace juno::cpu {
 namespace {
@@ -97,6 +99,30 @@ TEST(ThisMachine, StreamingVectorsMatchWhatThreadsGet) {
     EXPECT_TRUE(prepare_streaming(facts.streaming_vector_bytes));
   }
   EXPECT_FALSE(prepare_streaming(24));  // no machine has it
+}
+
+/// A tree as Linux has it, with these values of SMIDR_EL1; an empty one stands for a core without the register.
+class SmeUnits : public test::TemporaryFolder {
+ public:
+  explicit SmeUnits(const std::vector<std::string>& registers) {
+    for (std::size_t core = 0; core < registers.size(); ++core) {
+      const auto folder = path() / ("cpu" + std::to_string(core)) / "regs/identification";
+      std::filesystem::create_directories(folder);
+      if (!registers[core].empty()) std::ofstream(folder / "smidr_el1") << registers[core] << "\n";
+    }
+  }
+  [[nodiscard]] std::optional<unsigned> count() const { return sme_units(path()); }
+};
+
+TEST(SmeUnitsTest, AreCountedByTheRegisterOfEachCore) {
+  EXPECT_EQ(SmeUnits({"0x0000000000006000", "0x0000000000006000", "0x0000000000006001"}).count(), 2u) << "two, shared";
+  EXPECT_EQ(SmeUnits({"0x0000000000004000", "0x0000000000004000"}).count(), 2u) << "one for each core";
+  EXPECT_EQ(SmeUnits({"0x0010000000006000", "0x0000000000006000"}).count(), 2u) << "AFFINITY2 counts";
+  EXPECT_EQ(SmeUnits({"", "0x0000000041006000", "0x0000000041006000"}).count(), 1u) << "a core without";
+  EXPECT_EQ(SmeUnits({"0x0000000000000000"}).count(), std::nullopt) << "a core that doesn't tell";
+  EXPECT_EQ(SmeUnits({"nonsense"}).count(), std::nullopt);
+  EXPECT_EQ(SmeUnits({"", ""}).count(), std::nullopt);
+  EXPECT_EQ(SmeUnits({}).count(), std::nullopt);
 }
 
 }  // namespace

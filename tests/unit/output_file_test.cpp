@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <iterator>
 
@@ -83,6 +85,22 @@ TEST_F(OutputFiles, FoldersAreErrors) {
   EXPECT_EQ(status.error().code, ErrorCode::write_failed);
   EXPECT_FALSE(write(folder_ / "missing" / "a", "text").ok());
 }
+
+#if defined(__linux__)
+TEST_F(OutputFiles, NothingIsLeftOfAProcessThatWasKilled) {
+  const fs::path path = folder_ / "killed";
+  const pid_t child = fork();
+  if (child == 0) {
+    OutputFile file("write", path);
+    if (file.open() && file.write("half")) raise(SIGKILL);
+    _exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(entries(), 0u);
+}
+#endif
 
 }  // namespace
 }  // namespace juno::test

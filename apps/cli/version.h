@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "juno/version.h"
+
+namespace juno::cli {
+
+/// What `juno --version` prints: version and commit, the pinned llama.cpp, the compiler.
+std::string version_text();
+
+}  // namespace juno::cli
