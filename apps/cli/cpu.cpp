@@ -15,7 +15,7 @@
 #include "commands.h"
 #include "dispatch/isa_list.h"
 #include "dispatch/registry.h"
-#include "engine.h"
+#include "juno/engine.h"
 #include "layout/layout_list.h"
 
 namespace juno::cli {

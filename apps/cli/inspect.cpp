@@ -10,8 +10,8 @@
 
 #include "base/printable.h"
 #include "commands.h"
-#include "engine.h"
 #include "gguf/tensor_type.h"
+#include "juno/engine.h"
 
 namespace juno::cli {
 namespace {

@@ -11,8 +11,10 @@
 
 #include "base/printable.h"
 #include "commands.h"
-#include "engine.h"
+#include "base/printable.h"
+#include "commands.h"
 #include "exit_status.h"
+#include "juno/engine.h"
 #include "signals.h"
 #include "version.h"
 

@@ -14,8 +14,8 @@
 
 #include "base/output_file.h"
 #include "commands.h"
-#include "engine.h"
 #include "gguf/reader.h"
+#include "juno/engine.h"
 #include "juno/receipt.h"
 #include "session.h"
 #include "signals.h"

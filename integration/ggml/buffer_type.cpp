@@ -6,10 +6,10 @@
 #include <new>
 
 #include "base/bytes.h"
-#include "engine.h"
 #include "ggml-backend-impl.h"
 #include "ggml-cpu.h"
 #include "ggml-impl.h"
+#include "juno/engine.h"
 #include "memory.h"
 #include "traits_provider.h"
 

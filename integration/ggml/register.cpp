@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "buffer_type.h"
-#include "engine.h"
+#include "juno/engine.h"
 #include "traits.h"
 
 namespace juno::integration {

@@ -10,9 +10,9 @@
 #include <mutex>
 
 #include "buffer_type.h"
-#include "engine.h"
 #include "ggml-cpu.h"
 #include "ggml-impl.h"
+#include "juno/engine.h"
 #include "juno/receipt.h"
 #include "traits_provider.h"
 #include "unpacked.h"

@@ -10,9 +10,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "engine.h"
 #include "ggml-backend-impl.h"
 #include "ggml/graph.h"
+#include "juno/engine.h"
 #include "memory.h"
 #include "support/recipes.h"
 #include "traits.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine.h"
+#include "juno/engine.h"
 #include "juno/inspect.h"
 #include "juno/receipt.h"
 #include "random_model.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The switches of Juno inside llama.cpp, one set per process:
+// The switches of Juno inside llama.cpp (target juno::llama), one set per process:
 //   JUNO_ENGINE=juno|native   which engine; juno if unset
 //   JUNO_ISA=NAME             only kernels of this instruction set (sme2, scalar; none); the best if unset
 //   JUNO_RECEIPTS=FILE        write receipts there when the process exits; %p stands for the process id
