@@ -30,7 +30,16 @@ if(CCACHE_PROGRAM)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
 endif()
 
+# Assertions name their file. What is installed must not tell where it was built; ccache, told CCACHE_BASEDIR as scripts/
+# do, shortens the names itself, and would find nothing again in another clone if it were told these.
+if(NOT CCACHE_PROGRAM)
+  foreach(_root "${PROJECT_SOURCE_DIR}/=" "${JUNO_LLAMA_DIR}/=llama.cpp/")
+    add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-fmacro-prefix-map=${_root}>")
+  endforeach()
+endif()
+
 if(JUNO_LLAMA_PROGRAMS)
+  set(JUNO_PROGRAMS llama-server llama-cli llama-bench llama-perplexity llama-quantize) # those that get Juno linked in
   add_subdirectory(${JUNO_LLAMA_DIR} ${PROJECT_BINARY_DIR}/llama.cpp EXCLUDE_FROM_ALL SYSTEM)
 else()
   add_subdirectory(${JUNO_LLAMA_DIR}/ggml ${PROJECT_BINARY_DIR}/ggml EXCLUDE_FROM_ALL SYSTEM)

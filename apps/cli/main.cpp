@@ -11,8 +11,6 @@
 
 #include "base/printable.h"
 #include "commands.h"
-#include "base/printable.h"
-#include "commands.h"
 #include "exit_status.h"
 #include "juno/engine.h"
 #include "signals.h"
@@ -80,6 +78,12 @@ Status flush_output() {
 }  // namespace juno::cli
 
 int main(int argc, char** argv) {
+  using juno::integration::missing_instructions;
+  if (!missing_instructions().empty()) {  // llama.cpp must not even be started
+    return juno::cli::fail(fmt::format("this build is for {}: it needs a CPU with {} (README, Install and embed)",
+                                       juno::kBaseline, missing_instructions()),
+                           juno::cli::exit_failure);
+  }
   juno::cli::occupy_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error like any other
   try {

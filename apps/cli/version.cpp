@@ -19,7 +19,8 @@ constexpr const char* kCompiler = "unknown";
 }  // namespace
 
 std::string version_text() {
-  return fmt::format("juno {}\ncommit     {}\nllama.cpp  {}\ncompiler   {}", kVersion, kCommit, kLlamaCpp, kCompiler);
+  return fmt::format("juno {}\ncommit     {}\nllama.cpp  {}\ncompiler   {}\nbuilt for  {}", kVersion, kCommit,
+                     kLlamaCpp, kCompiler, kBaseline);
 }
 
 }  // namespace juno::cli

@@ -7,7 +7,8 @@
 
 namespace juno::cli {
 
-/// What `juno --version` prints: version and commit, the pinned llama.cpp, the compiler.
+/// What `juno --version` prints: version and commit, the pinned llama.cpp, the compiler, the
+/// processors that it is for.
 std::string version_text();
 
 }  // namespace juno::cli

@@ -9,11 +9,16 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "juno/decision.h"
 #include "juno/status.h"
 
 namespace juno::integration {
+
+/// What llama.cpp was compiled for and this CPU has not, such as "AVX2"; "" if nothing is missing. For a program that
+/// runs on unknown machines to ask first: if something is, Juno stays out, and nothing of llama.cpp may be called.
+std::string_view missing_instructions();
 
 /// What decisions are made for: this machine, and the switches as they are now. Thread-safe.
 Target target();

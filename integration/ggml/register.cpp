@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one object with a side effect: linked into a program (whole, or the linker drops it), it puts Juno at the front
-// of the buffer types that ggml's CPU device offers for weights, before main() starts. No line of llama.cpp is changed.
+// The one object with a side effect: part of a program (CMake has the linker keep it), it puts Juno at the front of the
+// buffer types that ggml's CPU device offers for weights, before main() starts. No line of llama.cpp is changed.
 #include <cstdio>
 #include <cstdlib>
 
@@ -20,12 +20,19 @@ void write_receipts_at_exit() {
   if (!status) std::fprintf(stderr, "juno: %s\n", status.error().message().c_str());
 }
 
-const bool registered = [] {
+bool register_juno() {
+  if (!missing_instructions().empty()) return false;  // ggml's first instruction could end the process, before main()
   auto& types = ggml_backend_cpu_get_extra_buffer_types();
   types.insert(types.begin(), buffer_type());
   std::atexit(write_receipts_at_exit);
   return true;
-}();
+}
 
 }  // namespace
 }  // namespace juno::integration
+
+/// Read by nobody: its name is what the linker is given to look for.
+extern "C" {
+extern const bool juno_registered;
+const bool juno_registered = juno::integration::register_juno();
+}

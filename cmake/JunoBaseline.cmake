@@ -1,0 +1,21 @@
+# The least processor that runs what is built here. Only ggml's own code is compiled for more than the architecture's
+# first: Juno's kernels are chosen when a program runs. Plain variables, so that no cached option can contradict.
+option(JUNO_PORTABLE "Build for the baseline that packages are made for, instead of this machine" OFF)
+if(NOT JUNO_PORTABLE)
+  set(JUNO_BASELINE "this machine")
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|amd64|AMD64")
+  set(JUNO_BASELINE x86-64-v3)
+  set(GGML_NATIVE OFF)
+  foreach(_set SSE42 AVX AVX2 BMI2 FMA F16C)
+    set(GGML_${_set} ON)
+  endforeach()
+  foreach(_set AVX_VNNI AVX512 AVX512_VBMI AVX512_VNNI AVX512_BF16 AMX_TILE AMX_INT8 AMX_BF16)
+    set(GGML_${_set} OFF)
+  endforeach()
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(JUNO_BASELINE armv8.2-a+dotprod) # any Arm core since 2018
+  set(GGML_NATIVE OFF)
+  set(GGML_CPU_ARM_ARCH ${JUNO_BASELINE})
+else()
+  message(FATAL_ERROR "JUNO_PORTABLE: no baseline is defined for ${CMAKE_SYSTEM_PROCESSOR}")
+endif()
