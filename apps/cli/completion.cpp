@@ -87,10 +87,9 @@ _juno() {
 std::string bash(const ProgramReference& reference) {
   Text text;
   fmt::format_to(std::back_inserter(text), "{}", kBashBegin);
-  std::vector<std::string> first;
+  std::vector<std::string> first = option_names(reference.program);
+  first.reserve(first.size() + reference.commands.size());
   for (const CommandReference& command : reference.commands) first.push_back(command.name);
-  const std::vector<std::string> own = option_names(reference.program);
-  first.insert(first.end(), own.begin(), own.end());
   line(text, "  if ((COMP_CWORD == 1)); then");
   line(text, "    _juno_words {}", fmt::join(first, " "));
   line(text, "    return");

@@ -40,7 +40,7 @@ int run_program(int argc, char** argv) {
   program.set_version_flag("--version", version_text(), "Print version, commit, llama.cpp revision and compiler");
   program.require_subcommand(1);
   program.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);  // as llama.cpp's programs do
-  program.footer("Exit status: 0 done, 1 it failed, 2 wrong arguments, 130 stopped by Ctrl-C.");
+  program.footer("Exit status: 0 done, 1 it failed, 2 wrong arguments, 128+N ended by signal N (130: Ctrl-C).");
   const std::map<std::string, Command> commands = {{"inspect", add_inspect(program)},
                                                    {"run", add_run(program)},
                                                    {"cpu", add_cpu(program)},

@@ -67,7 +67,7 @@ class LogitsFile {
 };
 
 Result<std::string> read_stream(std::istream& stream, const std::string& name) {
-  const auto failure = [&](ErrorCode code, std::string why) { return Error{code, "read the prompt", name, why}; };
+  const auto failure = [&](ErrorCode code, const char* why) { return Error{code, "read the prompt", name, why}; };
   std::string text;
   std::array<char, 4096> part{};
   while (stream && text.size() <= kLongestPrompt) {

@@ -32,9 +32,9 @@ struct SessionOptions {
 
 struct GenerationOptions {
   std::size_t count = 256;  ///< tokens at most; at least one is generated
-  float temperature = 0;   ///< 0: greedy
-  float top_p = 1;         ///< smallest set of tokens with at least this probability; 1: all
-  std::uint32_t seed = 1;  ///< of the random choice, if temperature is not 0
+  float temperature = 0;    ///< 0: greedy
+  float top_p = 1;          ///< smallest set of tokens with at least this probability; 1: all
+  std::uint32_t seed = 1;   ///< of the random choice, if temperature is not 0
 };
 
 enum class Ending { end_of_text, count, context_full, stopped };

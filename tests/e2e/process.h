@@ -18,8 +18,8 @@ struct Command {
   std::vector<std::string> argv;  ///< argv[0] is a path
   Environment environment{};      ///< on top of this process's, whose own JUNO_ variables the program does not get
   std::string stdin_file{"/dev/null"};
-  std::string stdout_file{};      ///< "" to capture standard output
-  bool stdout_closed = false;     ///< standard output is a pipe that nobody reads
+  std::string stdout_file{};   ///< "" to capture standard output
+  bool stdout_closed = false;  ///< standard output is a pipe that nobody reads
   std::chrono::seconds timeout{120};
 };
 
