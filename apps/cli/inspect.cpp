@@ -2,11 +2,12 @@
 #include "juno/inspect.h"
 
 #include <fmt/format.h>
+#include <regex.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
-#include <regex>
 
 #include "base/printable.h"
 #include "commands.h"
@@ -37,15 +38,24 @@ std::string shape_text(const std::array<std::uint64_t, 4>& shape) {
   return text;
 }
 
-/// Keeps the tensors whose names the pattern finds.
+/// Keeps the tensors whose names the pattern finds. The system's regular expressions rather than std::regex, whose
+/// recursion ends the process on long patterns and which tries some short ones for ever.
 Status select(Inspection& inspection, const std::string& pattern) {
   if (pattern.empty()) return Done{};
-  try {
-    const std::regex only(pattern);
-    std::erase_if(inspection.tensors, [&](const auto& tensor) { return !std::regex_search(tensor.name, only); });
-  } catch (const std::regex_error& error) {
-    return Error{ErrorCode::invalid_argument, "use --only", pattern, error.what()};
+  constexpr std::size_t kLongest = 1000;
+  const auto failure = [&](std::string why) {
+    return Error{ErrorCode::invalid_argument, "use --only", pattern.substr(0, 60), std::move(why)};
+  };
+  if (pattern.size() > kLongest) return failure("a pattern of more than 1000 characters");
+  regex_t only{};
+  if (const int code = regcomp(&only, pattern.c_str(), REG_EXTENDED | REG_NOSUB); code != 0) {
+    std::array<char, 200> why{};
+    regerror(code, &only, why.data(), why.size());
+    return failure(why.data());
   }
+  std::erase_if(inspection.tensors,
+                [&](const auto& tensor) { return regexec(&only, tensor.name.c_str(), 0, nullptr, 0) != 0; });
+  regfree(&only);
   return Done{};
 }
 
@@ -122,7 +132,7 @@ Command add_inspect(CLI::App& program) {
   command->add_option("--target", options->target, "Machine to decide for: this one (auto), or sme2")
       ->check(CLI::IsMember({"auto", "sme2"}))
       ->capture_default_str();
-  command->add_option("--only", options->only, "Only tensors whose name this regular expression finds");
+  command->add_option("--only", options->only, "Only tensors whose name this extended regular expression finds");
   command->add_option("--sort", options->order, "Order of the tensors")
       ->check(CLI::IsMember({"file", "name", "type", "size", "decision"}))
       ->capture_default_str();

@@ -55,7 +55,10 @@ int run_program(int argc, char** argv) {
       const Status written = std::cout ? flush_output() : write_error();
       return written ? exit_ok : fail(written.error().message(), exit_failure);
     }
-    return fail(fmt::format("{} (see juno --help)", error.what()), exit_usage);
+    const std::string first = argc > 1 ? argv[1] : "";
+    const bool unknown = argc > 1 && !first.starts_with('-') && commands.find(first) == commands.end();
+    return fail(fmt::format("{} (see juno --help)", unknown ? "there is no command " + first : error.what()),
+                exit_usage);
   }
   if (const auto error = integration::switch_error()) return fail(error->message(), exit_usage);
   Status status = commands.at(program.get_subcommands().front()->get_name())();
@@ -86,6 +89,7 @@ int main(int argc, char** argv) {
   }
   juno::cli::occupy_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error like any other
+  std::signal(SIGXFSZ, SIG_IGN);  // so is a file that must not grow further
   try {
     return juno::cli::run_program(argc, argv);
   } catch (const std::exception& error) {

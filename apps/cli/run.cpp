@@ -112,6 +112,10 @@ Status run_model(const Options& options) {
   explain_bus_errors(Error{ErrorCode::unreadable, "juno: read model", options.model,
                            "the file shrank or its disk failed while it was in use"}
                          .message());
+  std::error_code ignored;
+  if (!options.logits.empty() && std::filesystem::equivalent(options.logits, options.model, ignored)) {
+    return Error{ErrorCode::invalid_argument, "write logits", options.logits, "it is the model"};
+  }
   LogitsFile logits(options.logits);
   if (const Status status = logits.open(); !status) return status;
 
@@ -124,7 +128,8 @@ Status run_model(const Options& options) {
   if (!session) return session.error();
   const bool chat = !options.raw && (*session)->has_chat_template();
   if (!chat && !options.system.empty()) {
-    return Error{ErrorCode::invalid_argument, "use --system", options.model, "there is no chat template to put it in"};
+    return Error{ErrorCode::invalid_argument, "use --system", options.model,
+                 options.raw ? "--raw leaves no chat template to put it in" : "there is no chat template to put it in"};
   }
   const auto prompt = chat ? (*session)->chat_prompt(options.system, *user) : user;
   if (!prompt) return prompt.error();

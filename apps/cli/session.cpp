@@ -14,6 +14,7 @@
 #include "base/printable.h"
 #include "chat.h"
 #include "exit_status.h"
+#include "log.h"
 
 namespace juno::cli {
 namespace {
@@ -78,6 +79,7 @@ Result<std::unique_ptr<Session>> Session::open(const SessionOptions& options) {
   const auto start = Clock::now();
   llama_log().begin(options.log_to_stderr);
   llama_log_set(record_log, nullptr);
+  if (!options.log_to_stderr) common_log_pause(common_log_main());  // the template engine's own way to standard error
   ggml_set_abort_callback(on_abort);
   llama_backend_init();
   std::unique_ptr<Session> session(new Session(options));
@@ -175,7 +177,9 @@ Result<std::string> Session::chat_prompt(const std::string& system, const std::s
     add("user", user);
     return common_chat_templates_apply(templates.get(), inputs).prompt;
   } catch (const std::exception& error) {
-    return Error{ErrorCode::unsupported, "apply the chat template", path_, error.what()};
+    std::string why = error.what();
+    if (why == std::exception().what()) why = "llama.cpp cannot use it; --verbose shows why, --raw does without";
+    return Error{ErrorCode::unsupported, "apply the chat template", path_, std::move(why)};
   }
 }
 

@@ -2,6 +2,7 @@
 #include "base/output_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,6 +12,31 @@
 
 namespace juno {
 namespace {
+
+namespace fs = std::filesystem;
+
+/// A copy of standard output's or standard error's descriptor if `path` is the same file; -1 if not.
+int standard_stream(const fs::path& path) {
+  struct stat named{};
+  if (::stat(path.c_str(), &named) != 0) return -1;
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat open{};
+    if (::fstat(stream, &open) == 0 && open.st_dev == named.st_dev && open.st_ino == named.st_ino) {
+      return ::fcntl(stream, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    }
+  }
+  return -1;
+}
+
+/// What the links at the end of `path` lead to, whether it exists or not.
+fs::path without_links(fs::path path) {
+  constexpr int kMostLinks = 40;  // as Linux has it; one more will be an error when the file is opened
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(path, error); ++i) {
+    path = path.parent_path() / fs::read_symlink(path, error);
+  }
+  return path;
+}
 
 std::string path_of(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
 
@@ -36,26 +62,35 @@ OutputFile::~OutputFile() {
 }
 
 Status OutputFile::open() {
+  // Opened by name once more (/dev/stdout), a standard stream that is a file would be written from its beginning.
+  descriptor_ = standard_stream(target_);
+  if (descriptor_ >= 0) return Done{};
+  target_ = without_links(target_);  // a rename would replace the link
   std::error_code ignored;
-  const std::filesystem::file_type type = std::filesystem::status(target_, ignored).type();
+  const fs::file_status status = fs::status(target_, ignored);
   // Found out now rather than by the rename at the end.
-  if (type == std::filesystem::file_type::directory) return failure("it is a directory");
-  const bool replaceable = type == std::filesystem::file_type::not_found || type == std::filesystem::file_type::regular;
-  if (!replaceable || std::filesystem::is_symlink(target_, ignored)) {
-    // A pipe, a device, or a link such as /dev/stdout, which a rename would replace instead of following. Not waiting
-    // for a reader: a pipe without one is an error.
-    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (status.type() == fs::file_type::directory) return failure("it is a directory");
+  if (status.type() != fs::file_type::not_found && status.type() != fs::file_type::regular) {
+    // A pipe or a device. Not waiting for a reader: a pipe without one is an error.
+    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor_ < 0) return system_failure();
     ::fcntl(descriptor_, F_SETFL, ::fcntl(descriptor_, F_GETFL) & ~O_NONBLOCK);
     return Done{};
   }
   descriptor_ = open_nameless(target_.parent_path());
   nameless_ = descriptor_ >= 0;
-  if (nameless_) return Done{};
-  return with_temporary_name([&] {
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    return descriptor_ >= 0;
-  });
+  if (!nameless_) {
+    const Status named = with_temporary_name([&] {
+      descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      return descriptor_ >= 0;
+    });
+    if (!named) return named;
+  }
+  if (status.type() == fs::file_type::regular) {  // who may read the old file, may read the new one, and nobody else
+    const auto mode = static_cast<mode_t>(status.permissions()) & 0777;
+    if (::fchmod(descriptor_, mode) != 0) return system_failure();
+  }
+  return Done{};
 }
 
 template <class Create>
@@ -63,8 +98,9 @@ Status OutputFile::with_temporary_name(const Create& create) {
   static std::atomic<unsigned> count = 0;
   bool created = false;
   do {  // a process of the same number may have been killed here once
-    temporary_ = target_;
-    temporary_ += ".partial-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
+    // Not from the target's name, which may be as long as names can be.
+    temporary_ =
+        target_.parent_path() / (".juno-" + std::to_string(::getpid()) + "-" + std::to_string(++count) + ".partial");
     created = create();
   } while (!created && errno == EEXIST);
   if (created) return Done{};

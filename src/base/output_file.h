@@ -13,7 +13,8 @@ namespace juno {
 
 /// A file that appears under its name only once it is complete: until finish() succeeds its bytes are in a file without
 /// a name, or, where there is no such thing, in a temporary one in the same folder, which the destructor removes. A
-/// pipe, a device or what a symbolic link points at is written directly. Every error is write_failed.
+/// link is followed, and the mode of a file that was there is kept. Pipes, devices, and what this process has as
+/// standard output or error are written directly. Every error is write_failed.
 class OutputFile {
  public:
   /// `what` says in errors what is being written, such as "write receipts".

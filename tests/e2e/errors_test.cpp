@@ -89,7 +89,10 @@ TEST(Errors, WrongArgumentsAreStatusTwo) {
   };
   const Case cases[] = {
       {{}, ""},
-      {{"compile", model}, ""},
+      {{"compile", model}, "compile"},
+      {{"run", model, "--prompt", "x", "--logits", model}, "it is the model"},
+      {{"run", model, "--prompt", "x", "--raw", "--system", "y"}, "--raw"},
+      {{"inspect", model, "--only", std::string(40000, '(')}, "1000 characters"},
       {{"inspect"}, "MODEL"},
       {{"inspect", model, "--target", "sme9"}, "--target"},
       {{"inspect", model, "--nothing"}, "--nothing"},
@@ -132,6 +135,30 @@ TEST(Errors, WrongSwitchesAreStatusTwo) {
     EXPECT_TRUE(fails_with(juno({"inspect", model}, wrong), 2, part));
     EXPECT_TRUE(fails_with(juno({"cpu"}, wrong), 2, part));
   }
+}
+
+TEST(Errors, ADamagedChatTemplateIsOneLine) {
+  std::string content = read_file(bundled_model());
+  const std::size_t at = content.find("add_generation_prompt");
+  ASSERT_NE(at, std::string::npos);
+  content[at - 8] = '\033';
+  const std::string path = with_content(new_folder(), content);
+  EXPECT_TRUE(fails_with(juno({"run", path, "--prompt", "x", "-t", "1", "-n", "2"}), 1, "chat template"));
+  EXPECT_TRUE(succeeds(juno({"run", path, "--prompt", "x", "-t", "1", "-n", "2", "--raw"})));
+}
+
+TEST(Errors, StandardOutputAsAFileIsAppendedTo) {
+  const std::string out = (new_folder() / "out").string();
+  write_file(out, "");
+  Command run_model = command(
+      "juno",
+      {"run", file_of(plain_model()), "--prompt", "x", "-n", "2", "-t", "1", "--json", "--logits", "/dev/stdout"}, {});
+  run_model.stdout_file = out;
+  ASSERT_TRUE(succeeds(run(run_model)));
+  const std::string all = read_file(out);
+  const std::size_t logits = 2 * plain_model().vocabulary * sizeof(float);
+  ASSERT_GT(all.size(), logits);
+  EXPECT_FALSE(Json::parse(all.substr(logits), nullptr, false).is_discarded()) << "logits, then all of the JSON";
 }
 
 TEST(Errors, PromptFilesThatCannotBeRead) {

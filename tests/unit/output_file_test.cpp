@@ -57,7 +57,7 @@ TEST_F(OutputFiles, ALeftOverOfAKilledProcessIsNoObstacle) {
   const fs::path path = folder_ / "a";
   // Names that this process would choose next.
   for (int i = 0; i < 100; ++i) {
-    std::ofstream(path.string() + ".partial-" + std::to_string(getpid()) + "-" + std::to_string(i));
+    std::ofstream(folder_ / (".juno-" + std::to_string(getpid()) + "-" + std::to_string(i) + ".partial"));
   }
   ASSERT_TRUE(write(path, "new").ok());
   EXPECT_EQ(read(path), "new");
@@ -84,6 +84,31 @@ TEST_F(OutputFiles, FoldersAreErrors) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::write_failed);
   EXPECT_FALSE(write(folder_ / "missing" / "a", "text").ok());
+}
+
+TEST_F(OutputFiles, KeepWhatALinkLeadsToUntilTheyAreComplete) {
+  ASSERT_TRUE(write(folder_ / "a", "old").ok());
+  fs::create_symlink("a", folder_ / "link");
+  {
+    OutputFile file("write a test", folder_ / "link");
+    ASSERT_TRUE(file.open().ok());
+    ASSERT_TRUE(file.write("new").ok());
+  }
+  EXPECT_EQ(read(folder_ / "a"), "old");
+  ASSERT_TRUE(write(folder_ / "link", "new").ok());
+  EXPECT_EQ(read(folder_ / "a"), "new");
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  fs::create_symlink("later", folder_ / "dangling");
+  ASSERT_TRUE(write(folder_ / "dangling", "new").ok());
+  EXPECT_EQ(read(folder_ / "later"), "new");
+}
+
+TEST_F(OutputFiles, KeepTheModeAndTakeTheLongestNames) {
+  const fs::path path = folder_ / std::string(255, 'n');
+  ASSERT_TRUE(write(path, "old").ok());
+  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
+  ASSERT_TRUE(write(path, "new").ok());
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
 #if defined(__linux__)
