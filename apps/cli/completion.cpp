@@ -21,15 +21,12 @@ void line(Text& text, fmt::format_string<Values...> format, Values&&... values) 
   text.push_back('\n');
 }
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
-
 /// In single quotes, for any of the shells.
-std::string quoted(const std::string& text) { return "'" + replaced(text, "'", "'\\''") + "'"; }
+std::string quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) result += c == '\'' ? "'\\''" : std::string(1, c);
+  return result + "'";
+}
 
 std::vector<std::string> option_names(const CommandReference& command) {
   std::vector<std::string> names;
@@ -208,20 +205,25 @@ std::string fish(const ProgramReference& reference) {
   return fmt::to_string(text);
 }
 
-}  // namespace
+/// The list of shells.
+struct Shell {
+  const char* name;
+  std::string (*script)(const ProgramReference& reference);
+};
+constexpr Shell kShells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
 
-std::string completion_script(const ProgramReference& reference, const std::string& shell) {
-  return shell == "bash" ? bash(reference) : shell == "zsh" ? zsh(reference) : fish(reference);
-}
+}  // namespace
 
 Command add_completion(CLI::App& program) {
   const auto shell = std::make_shared<std::string>();
   CLI::App* command = program.add_subcommand("completion", "Prints a completion script for a shell");
-  command->add_option("SHELL", *shell, "The shell")
-      ->required()
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kShells), std::end(kShells))));
+  std::vector<std::string> names;
+  for (const Shell& known : kShells) names.emplace_back(known.name);
+  command->add_option("SHELL", *shell, "The shell")->required()->check(CLI::IsMember(names));
   return [shell, &program]() -> Status {
-    fmt::print("{}", completion_script(describe(program), *shell));
+    for (const Shell& known : kShells) {
+      if (*shell == known.name) fmt::print("{}", known.script(describe(program)));
+    }
     return Done{};
   };
 }

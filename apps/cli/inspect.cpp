@@ -87,14 +87,20 @@ struct Total {
 
 void print_tensors(const Inspection& inspection) {
   std::size_t width = 4;
-  for (const auto& tensor : inspection.tensors) width = std::max(width, printable(tensor.name).size());
+  std::vector<std::string> names;
+  names.reserve(inspection.tensors.size());
+  for (const auto& tensor : inspection.tensors) {
+    names.push_back(printable(tensor.name));
+    width = std::max(width, names.back().size());
+  }
   fmt::print("{:<{}}  {:<8} {:>16}  {:>14}  {:>14}  {}\n", "name", width, "type", "rows x columns", "native bytes",
              "packed bytes", "decision");
-  for (const auto& tensor : inspection.tensors) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const receipt::TensorReceipt& tensor = inspection.tensors[i];
     const bool compiled = tensor.reason == Reason::compiled;
-    fmt::print("{:<{}}  {:<8} {:>16}  {:>14}  {:>14}  {}\n", printable(tensor.name), width,
-               gguf::tensor_type_name(tensor.type), shape_text(tensor.shape), tensor.native_bytes,
-               compiled ? fmt::to_string(tensor.packed_bytes) : "-", decision_text(tensor));
+    fmt::print("{:<{}}  {:<8} {:>16}  {:>14}  {:>14}  {}\n", names[i], width, gguf::tensor_type_name(tensor.type),
+               shape_text(tensor.shape), tensor.native_bytes, compiled ? fmt::to_string(tensor.packed_bytes) : "-",
+               decision_text(tensor));
   }
   fmt::print("\n");
 }

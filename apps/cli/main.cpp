@@ -55,20 +55,21 @@ int run_program(int argc, char** argv) {
       const Status written = std::cout ? flush_output() : write_error();
       return written ? exit_ok : fail(written.error().message(), exit_failure);
     }
-    const std::string first = argc > 1 ? argv[1] : "";
-    const bool unknown = argc > 1 && !first.starts_with('-') && commands.find(first) == commands.end();
-    return fail(fmt::format("{} (see juno --help)", unknown ? "there is no command " + first : error.what()),
-                exit_usage);
+    const bool unknown = argc > 1 && argv[1][0] != '-' && !commands.contains(argv[1]);
+    const std::string why = unknown ? fmt::format("there is no command {}", argv[1]) : error.what();
+    return fail(fmt::format("{} (see juno --help)", why), exit_usage);
   }
   if (const auto error = integration::switch_error()) return fail(error->message(), exit_usage);
   Status status = commands.at(program.get_subcommands().front()->get_name())();
   if (status) status = flush_output();
   const int signal = StopOnSignal::signal();
-  if (status) return signal == 0 ? exit_ok : exit_signal + signal;
-  const ErrorCode code = status.error().code;
-  return fail(status.error().message(), code == ErrorCode::invalid_argument ? exit_usage
-                                        : code == ErrorCode::interrupted    ? exit_signal + signal
-                                                                            : exit_failure);
+  const int unless_failed = signal == 0 ? int{exit_ok} : exit_signal + signal;
+  if (status) return unless_failed;
+  switch (status.error().code) {
+    case ErrorCode::interrupted: return fail(status.error().message(), unless_failed);
+    case ErrorCode::invalid_argument: return fail(status.error().message(), exit_usage);
+    default: return fail(status.error().message(), exit_failure);
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 //
 // The manual page, for man(1). Options come from their definitions; the rest of the text is here.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <iterator>
 #include <string_view>
@@ -81,23 +82,18 @@ class Page {
   std::string text_;
 };
 
-std::string joined(const std::vector<std::string>& words, const char* between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
-}
-
 void add_options(Page& page, const CommandReference& command) {
   for (const OptionReference& option : command.options) {
     std::string text = option.description + ".";
-    if (!option.choices.empty()) text += " One of " + joined(option.choices, ", ") + ".";
-    if (!option.standard.empty()) text += " Default: " + option.standard + ".";
-    page.item(option.positional() ? option.value : joined(option.names, ", "), option.positional() ? "" : option.value,
-              text);
+    if (!option.choices.empty()) text += fmt::format(" One of {}.", fmt::join(option.choices, ", "));
+    if (!option.standard.empty()) text += fmt::format(" Default: {}.", option.standard);
+    if (option.positional()) {
+      page.item(option.value, "", text);
+    } else {
+      page.item(fmt::format("{}", fmt::join(option.names, ", ")), option.value, text);
+    }
   }
 }
-
-}  // namespace
 
 std::string manual_page(const ProgramReference& reference, const std::string& version) {
   Page page(version);
@@ -131,6 +127,8 @@ std::string manual_page(const ProgramReference& reference, const std::string& ve
   page.items(kExamples);
   return page.text();
 }
+
+}  // namespace
 
 Command add_manual(CLI::App& program) {
   program.add_subcommand("manual", "Prints the manual page, for man -l -");

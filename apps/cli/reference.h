@@ -10,13 +10,13 @@
 
 namespace juno::cli {
 
-/// What a value is, as far as a shell can help with it.
-enum class ValueKind { none, text, file, model };
+/// What an option's value is, as far as a shell can help with it.
+enum class ValueKind { text, file, model };
 
 struct OptionReference {
   std::vector<std::string> names;  ///< with their dashes; empty for a positional argument
   std::string value;               ///< placeholder, such as "FILE"; "" for a flag
-  ValueKind kind = ValueKind::none;
+  ValueKind kind = ValueKind::text;
   std::vector<std::string> choices;  ///< the only possible values; empty if there are others
   std::string description;
   std::string standard;  ///< the value if none is given; "" for none
@@ -35,12 +35,5 @@ struct ProgramReference {
 };
 
 ProgramReference describe(const CLI::App& program);
-
-/// A completion script; `shell` is one of kShells.
-inline constexpr const char* kShells[] = {"bash", "zsh", "fish"};
-std::string completion_script(const ProgramReference& reference, const std::string& shell);
-
-/// A manual page in man(7) macros.
-std::string manual_page(const ProgramReference& reference, const std::string& version);
 
 }  // namespace juno::cli

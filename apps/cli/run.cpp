@@ -109,7 +109,7 @@ Status run_model(const Options& options) {
   const auto user = read_prompt(options);
   if (!user) return user.error();
   const StopOnSignal stop;  // a terminal's Ctrl-C while the prompt is typed ends the program at once
-  explain_bus_errors(Error{ErrorCode::unreadable, "juno: read model", options.model,
+  explain_bus_errors(Error{ErrorCode::unreadable, "read model", options.model,
                            "the file shrank or its disk failed while it was in use"}
                          .message());
   std::error_code ignored;

@@ -68,11 +68,6 @@ void on_abort(const char* message) {
   std::_Exit(exit_failure);
 }
 
-bool goes_on(float, void* session_stop) {
-  const auto* stop = static_cast<const std::atomic<bool>*>(session_stop);
-  return stop == nullptr || !stop->load(std::memory_order_relaxed);
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::open(const SessionOptions& options) {
@@ -98,8 +93,8 @@ Status Session::load(const SessionOptions& options) {
   model_params.devices = no_devices;
   model_params.n_gpu_layers = 0;
   model_params.load_mode = options.memory_map ? LLAMA_LOAD_MODE_MMAP : LLAMA_LOAD_MODE_NONE;
-  model_params.progress_callback = goes_on;
-  model_params.progress_callback_user_data = const_cast<std::atomic<bool>*>(options.stop);
+  model_params.progress_callback = [](float, void* session) { return !static_cast<Session*>(session)->stopped(); };
+  model_params.progress_callback_user_data = this;
   model_.reset(llama_model_load_from_file(path_.c_str(), model_params));
   if (model_ == nullptr) {
     return Error{ErrorCode::unsupported, "load model", path_, llama_log().first_error("llama.cpp refused it")};

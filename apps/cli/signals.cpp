@@ -57,8 +57,8 @@ const std::atomic<bool>& StopOnSignal::requested() noexcept { return stop_reques
 
 int StopOnSignal::signal() noexcept { return stop_signal; }
 
-void explain_bus_errors(const std::string& line) {
-  bus_error_line() = line + "\n";
+void explain_bus_errors(const std::string& message) {
+  bus_error_line() = "juno: " + message + "\n";
   std::signal(SIGBUS, on_bus_error);
 }
 

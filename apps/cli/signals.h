@@ -24,8 +24,8 @@ class StopOnSignal {
   [[nodiscard]] static int signal() noexcept;
 };
 
-/// From here on, a mapped file that shrinks or cannot be read any more (SIGBUS) ends the program with this line and
-/// status 1.
-void explain_bus_errors(const std::string& line);
+/// From here on, a mapped file that shrinks or cannot be read any more (SIGBUS) ends the program with one line,
+/// this message, and status 1.
+void explain_bus_errors(const std::string& message);
 
 }  // namespace juno::cli

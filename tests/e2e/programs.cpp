@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "programs.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <stdexcept>
+
+#include "support/temporary_folder.h"
 
 namespace juno::e2e {
 namespace {
@@ -20,26 +20,23 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-std::optional<fs::path>& temporary() {
-  static std::optional<fs::path> path;
-  return path;
+std::optional<test::TemporaryFolder>& temporary() {
+  static std::optional<test::TemporaryFolder> folder;
+  return folder;
 }
 
 /// Everything that the tests write is under one folder, which goes at the end.
-class TemporaryFolder : public testing::Environment {
+class OneFolder : public testing::Environment {
  public:
   void SetUp() override {
     ASSERT_FALSE(variable("JUNO_PROGRAMS").empty()) << "JUNO_PROGRAMS does not say where the programs are";
-    std::string name = (fs::temp_directory_path() / "juno-e2e-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    temporary() = name;
+    temporary().emplace();
+    ASSERT_TRUE(fs::exists(temporary()->path()));
   }
-  void TearDown() override {
-    if (temporary()) fs::remove_all(*temporary());
-  }
+  void TearDown() override { temporary().reset(); }
 };
 
-const auto* const kTemporaryFolder = testing::AddGlobalTestEnvironment(new TemporaryFolder);
+const auto* const kOneFolder = testing::AddGlobalTestEnvironment(new OneFolder);
 
 }  // namespace
 
@@ -74,7 +71,7 @@ Outcome juno(const Arguments& arguments, const Environment& environment) {
 
 fs::path new_folder() {
   static int count = 0;
-  fs::path path = temporary().value() / std::to_string(++count);
+  fs::path path = temporary().value().path() / std::to_string(++count);
   fs::create_directory(path);
   return path;
 }
@@ -104,7 +101,7 @@ const std::vector<Model>& models() {
 }
 
 std::string file_of(const Model& model) {
-  const fs::path path = temporary().value() / (model.name + ".gguf");
+  const fs::path path = temporary().value().path() / (model.name + ".gguf");
   if (!fs::exists(path)) {
     Arguments arguments = model.options;
     arguments.push_back(path.string());

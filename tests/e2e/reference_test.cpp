@@ -72,7 +72,6 @@ TEST(Reference, BashCompletes) {
   write_file(folder / "a model.gguf", "");
   write_file(folder / "notes.txt", "");
   const auto complete = [&](const std::string& words) {
-    const std::string count = std::to_string(words_of(words).size() - 1);
     return output_of(
         {path_of("bash"), "-c",
          "cd '" + folder.string() + "' && source '" + script + "' && eval \"COMP_WORDS=(" + words +
