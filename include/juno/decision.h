@@ -33,6 +33,7 @@ enum class Reason {
   self_test,    ///< the CPU's instructions gave wrong results
   not_written,  ///< (loading) the tensor has not been written completely
   no_memory,    ///< (loading) no memory to pack it
+  bad_scale,    ///< (loading) a block scale is infinite or NaN
 };
 
 /// A stable name such as "no-kernel", for JSON and tests.

@@ -25,8 +25,7 @@ struct Buffer {
 
 Buffer& context_of(ggml_backend_buffer_t buffer) { return *static_cast<Buffer*>(buffer->context); }
 
-/// Every tensor that ends up in this buffer type was accepted as the matrix of a product.
-Decision decision_for(const ggml_tensor* tensor) { return decide(facts_of(tensor, Operation::mul_mat), target()); }
+Decision decision_for(const ggml_tensor* tensor) { return decide(facts_of(tensor, product_of(tensor)), target()); }
 
 // --- the buffer ---
 
@@ -130,6 +129,10 @@ ggml_backend_buffer_type_t buffer_type() {
       .context = traits_provider(),
   };
   return &type;
+}
+
+Operation product_of(const ggml_tensor* tensor) noexcept {
+  return operation_of(tensor->name) == Operation::mul_mat_id ? Operation::mul_mat_id : Operation::mul_mat;
 }
 
 TensorFacts facts_of(const ggml_tensor* tensor, Operation operation) noexcept {

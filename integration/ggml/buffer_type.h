@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "ggml-backend.h"
@@ -33,20 +34,24 @@ class TensorState {
   [[nodiscard]] const Decision& decision() const noexcept { return decision_; }
   [[nodiscard]] const ggml_tensor* tensor() const noexcept { return tensor_; }
   /// Valid while content() is packed.
-  [[nodiscard]] matmul::PackedMatrix matrix() const noexcept;
+  [[nodiscard]] matmul::PackedTensor packed() const noexcept;
   [[nodiscard]] receipt::Counters& counters() noexcept { return entry_->counters(); }
 
   /// Writes and reads the format's own bytes at a byte offset, whatever the content is. A tensor is packed as soon as
   /// all its bytes have been written.
   void write(const void* data, std::size_t offset, std::size_t size) noexcept;
   void read(void* data, std::size_t offset, std::size_t size) const noexcept;
+  /// New content for a packed tensor that a graph writes into; it stays packed.
+  void rewrite(const std::byte* plain) noexcept;
   /// Forgets what was written; the bytes in memory are plain from now on.
   void forget() noexcept;
 
  private:
   [[nodiscard]] std::byte* bytes() const noexcept { return static_cast<std::byte*>(tensor_->data); }
   void write_part(const void* data, std::size_t offset, std::size_t size);
-  void pack(const std::byte* plain);
+  std::optional<pack::BadRow> pack(const std::byte* plain, unsigned threads);
+  void set_content(const std::byte* plain);
+  [[nodiscard]] pack::Shape shape() const noexcept;
   void report(Reason reason, std::string detail);
 
   ggml_tensor* tensor_;
@@ -62,6 +67,9 @@ TensorState* state_of(const ggml_tensor* tensor) noexcept;
 
 /// The same, and only if it is packed.
 TensorState* packed_state_of(const ggml_tensor* tensor) noexcept;
+
+/// The product that a weight in a Juno buffer was accepted for.
+Operation product_of(const ggml_tensor* tensor) noexcept;
 
 /// `tensor` as the decision function sees it.
 TensorFacts facts_of(const ggml_tensor* tensor, Operation operation) noexcept;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From plain to packed and back.
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstring>
 #include <new>
@@ -14,13 +16,15 @@ namespace juno::integration {
 
 TensorState::TensorState(ggml_tensor* tensor, Decision decision) : tensor_(tensor), decision_(std::move(decision)) {}
 
-matmul::PackedMatrix TensorState::matrix() const noexcept {
-  return {decision_.recipe, bytes(), static_cast<std::size_t>(tensor_->ne[1]),
-          static_cast<std::size_t>(tensor_->ne[0])};
+pack::Shape TensorState::shape() const noexcept {
+  return {static_cast<std::size_t>(tensor_->ne[1]), static_cast<std::size_t>(tensor_->ne[0]),
+          static_cast<std::size_t>(tensor_->ne[2])};
 }
 
+matmul::PackedTensor TensorState::packed() const noexcept { return {decision_.recipe, bytes(), shape()}; }
+
 void TensorState::report(Reason reason, std::string detail) {
-  const auto facts = facts_of(tensor_, Operation::mul_mat);
+  const auto facts = facts_of(tensor_, product_of(tensor_));
   receipt::TensorReceipt receipt = receipt::make_receipt(facts, decision_, ggml_nbytes(tensor_));
   receipt.reason = reason;
   receipt.detail = std::move(detail);
@@ -36,17 +40,32 @@ void TensorState::report(Reason reason, std::string detail) {
   }
 }
 
-void TensorState::pack(const std::byte* plain) {
+std::optional<pack::BadRow> TensorState::pack(const std::byte* plain, unsigned threads) {
   const auto start = std::chrono::steady_clock::now();
-  const matmul::PackedMatrix target = matrix();
-  for (std::size_t tile = 0; tile < target.recipe->layout.tiles(target.rows); ++tile) {
-    target.recipe->pack_tile(plain, target.rows, target.width, tile, bytes());
-  }
-  // When a graph writes into a packed tensor, other threads look at content_ meanwhile: it must not be touched.
-  if (content_ != Content::packed) content_ = Content::packed;
+  const auto bad = pack::pack_tensor(*decision_.recipe, shape(), plain, bytes(), threads);
   pack_nanoseconds_ += static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
+  return bad;
+}
+
+void TensorState::set_content(const std::byte* plain) {
+  if (const auto bad = pack(plain, pack::usable_processors())) {
+    const std::string where = tensor_->ne[2] == 1 ? fmt::format("row {}", bad->row)
+                                                  : fmt::format("row {} of expert {}", bad->row, bad->matrix);
+    const std::string why = where + " has a block scale that is infinite or NaN";
+    std::memcpy(bytes(), plain, ggml_nbytes(tensor_));
+    content_ = Content::plain;
+    GGML_LOG_WARN("juno: pack tensor: %s: %s; it stays with llama.cpp's own code\n", tensor_->name, why.c_str());
+    report(Reason::bad_scale, why);
+    return;
+  }
+  content_ = Content::packed;
   report(Reason::compiled, decision_.detail);
+}
+
+void TensorState::rewrite(const std::byte* plain) noexcept {
+  // Bad scales give what they give; and ggml's threads are waiting, so none of ours are started.
+  (void)pack(plain, 1);
 }
 
 void TensorState::write_part(const void* data, std::size_t offset, std::size_t size) {
@@ -55,7 +74,7 @@ void TensorState::write_part(const void* data, std::size_t offset, std::size_t s
     std::vector<std::byte> plain(total);
     read(plain.data(), 0, total);
     std::memcpy(plain.data() + offset, data, size);
-    pack(plain.data());
+    set_content(plain.data());
     return;
   }
   std::memcpy(bytes() + offset, data, size);
@@ -66,7 +85,7 @@ void TensorState::write_part(const void* data, std::size_t offset, std::size_t s
     return;
   }
   const std::vector<std::byte> plain(bytes(), bytes() + total);
-  pack(plain.data());
+  set_content(plain.data());
 }
 
 void TensorState::write(const void* data, std::size_t offset, std::size_t size) noexcept {
@@ -77,7 +96,7 @@ void TensorState::write(const void* data, std::size_t offset, std::size_t size) 
       return;
     }
     written_ = total;
-    pack(static_cast<const std::byte*>(data));
+    set_content(static_cast<const std::byte*>(data));
     release_file_pages(data, size);
   } catch (const std::bad_alloc&) {
     // ggml's interface has no way to report this. The content is still consistent: what was there before (a packed
@@ -92,8 +111,7 @@ void TensorState::read(void* data, std::size_t offset, std::size_t size) const n
     std::memcpy(data, bytes() + offset, size);
     return;
   }
-  const matmul::PackedMatrix source = matrix();
-  const std::size_t row_bytes = source.recipe->row_bytes(source.width);
+  const std::size_t row_bytes = decision_.recipe->row_bytes(shape().width);
   auto* out = static_cast<std::byte*>(data);
   // One block at a time would do without this row; ggml reads whole tensors nearly always.
   const std::unique_ptr<std::byte[]> row(new (std::nothrow) std::byte[row_bytes]);
@@ -105,7 +123,7 @@ void TensorState::read(void* data, std::size_t offset, std::size_t size) const n
     const std::size_t at = offset + done;
     const std::size_t in_row = at % row_bytes;
     const std::size_t count = std::min(row_bytes - in_row, size - done);
-    source.recipe->unpack_row(source.data, source.width, at / row_bytes, row.get());
+    pack::unpack_tensor_row(*decision_.recipe, shape(), bytes(), at / row_bytes, row.get());
     std::memcpy(out + done, row.get() + in_row, count);
     done += count;
   }

@@ -14,6 +14,7 @@
 #include "ggml-impl.h"
 #include "juno/engine.h"
 #include "juno/receipt.h"
+#include "product.h"
 #include "traits_provider.h"
 #include "unpacked.h"
 
@@ -31,71 +32,16 @@ Operation operation_for(const ggml_tensor* op, const ggml_tensor* weight) {
   }
 }
 
-/// A product that a kernel computes: a whole packed matrix times float columns.
-bool is_kernel_product(const ggml_tensor* op) {
-  const ggml_tensor* weights = op->src[0];
-  const ggml_tensor* columns = op->src[1];
-  return op->op == GGML_OP_MUL_MAT && weights->view_src == nullptr && packed_state_of(weights) != nullptr &&
-         packed_state_of(columns) == nullptr && columns->type == GGML_TYPE_F32 && columns->nb[0] == sizeof(float) &&
-         op->type == GGML_TYPE_F32 && ggml_is_contiguous(op) && ggml_get_op_params_i32(op, 1) == GGML_HINT_NONE;
-}
-
-std::size_t column_count(const ggml_tensor* op) {
-  const ggml_tensor* columns = op->src[1];
-  return static_cast<std::size_t>(columns->ne[1] * columns->ne[2] * columns->ne[3]);
-}
-
-std::size_t activation_bytes(const ggml_tensor* op) { return ggml_row_size(GGML_TYPE_Q8_K, op->src[1]->ne[0]); }
-
-/// Rounds the columns to 8 bits into the work buffer, with ggml's own routine; threads share the blocks of each column.
-void quantise_columns(const ggml_compute_params* params, const ggml_tensor* op) {
-  const ggml_tensor* columns = op->src[1];
-  const ggml_from_float_t from_float = ggml_get_type_traits_cpu(GGML_TYPE_Q8_K)->from_float;
-  const std::int64_t block = ggml_blck_size(GGML_TYPE_Q8_K);
-  const std::int64_t blocks = columns->ne[0] / block;
-  const std::int64_t begin = blocks * params->ith / params->nth;
-  const std::int64_t end = blocks * (params->ith + 1) / params->nth;
-  if (begin == end) return;
-  auto* out = static_cast<std::byte*>(params->wdata) + ggml_row_size(GGML_TYPE_Q8_K, begin * block);
-  for (std::int64_t i3 = 0; i3 < columns->ne[3]; ++i3) {
-    for (std::int64_t i2 = 0; i2 < columns->ne[2]; ++i2) {
-      for (std::int64_t i1 = 0; i1 < columns->ne[1]; ++i1) {
-        const auto offset = static_cast<std::size_t>(i1) * columns->nb[1] +
-                            static_cast<std::size_t>(i2) * columns->nb[2] +
-                            static_cast<std::size_t>(i3) * columns->nb[3];
-        const auto* column = reinterpret_cast<const float*>(static_cast<const std::byte*>(columns->data) + offset);
-        from_float(column + begin * block, out, (end - begin) * block);
-        out += activation_bytes(op);
-      }
-    }
-  }
-}
-
-void multiply(const ggml_compute_params* params, ggml_tensor* op) {
-  TensorState& state = *packed_state_of(op->src[0]);
-  quantise_columns(params, op);
-  ggml_barrier(params->threadpool);
-  const matmul::Product product{.weights = state.matrix(),
-                                .kernel = state.decision().kernel,
-                                .activations = static_cast<const std::byte*>(params->wdata),
-                                .activation_stride = activation_bytes(op),
-                                .columns = column_count(op),
-                                .out = static_cast<float*>(op->data),
-                                .out_stride = static_cast<std::size_t>(op->ne[0])};
-  matmul::multiply_share(product, static_cast<std::size_t>(params->ith), static_cast<std::size_t>(params->nth),
-                         state.counters());
-}
-
 class Traits : public ggml::cpu::tensor_traits {
  public:
   bool work_size(int threads, const ggml_tensor* op, std::size_t& size) override {
-    size = is_kernel_product(op) ? column_count(op) * activation_bytes(op) : unpacked_work_size(threads, op);
+    size = is_kernel_product(op) ? product_work_size(op) : unpacked_work_size(threads, op);
     return true;
   }
 
   bool compute_forward(ggml_compute_params* params, ggml_tensor* op) override {
     if (is_kernel_product(op)) {
-      multiply(params, op);
+      compute_product(params, op);
     } else {
       compute_unpacked(params, op);
     }

@@ -30,8 +30,8 @@ bool is_row_lookup(const ggml_tensor* op) {
 void look_up_rows(const ggml_compute_params* params, ggml_tensor* op) {
   const ggml_tensor* table = op->src[0];
   const ggml_tensor* ids = op->src[1];
-  const matmul::PackedMatrix matrix = packed_state_of(table)->matrix();
-  const std::size_t row_bytes = matrix.recipe->row_bytes(matrix.width);
+  const matmul::PackedTensor packed = packed_state_of(table)->packed();
+  const std::size_t row_bytes = packed.recipe->row_bytes(packed.shape.width);
   const auto decode = ggml_get_type_traits(table->type)->to_float;
   std::byte* row = static_cast<std::byte*>(params->wdata) + static_cast<std::size_t>(params->ith) * row_bytes;
   const auto* base = static_cast<const char*>(packed_state_of(table)->tensor()->data);
@@ -49,7 +49,8 @@ void look_up_rows(const ggml_compute_params* params, ggml_tensor* op) {
     const char* source = static_cast<const char*>(table->data) + static_cast<std::size_t>(id) * table->nb[1] +
                          static_cast<std::size_t>(at[1]) * table->nb[2] +
                          static_cast<std::size_t>(at[2]) * table->nb[3];
-    matrix.recipe->unpack_row(matrix.data, matrix.width, static_cast<std::size_t>(source - base) / row_bytes, row);
+    const std::size_t source_row = static_cast<std::size_t>(source - base) / row_bytes;
+    pack::unpack_tensor_row(*packed.recipe, packed.shape, packed.data, source_row, row);
     decode(row, reinterpret_cast<float*>(address(op, 1)), table->ne[0]);
   }
 }
@@ -99,7 +100,7 @@ class PlainOperation {
     const ggml_status status = ggml_graph_compute(graph_, &plan_);
     GGML_ASSERT(status == GGML_STATUS_SUCCESS);
     if (TensorState* written = packed_state_of(op); written != nullptr) {
-      written->write(plain_of(written), 0, ggml_nbytes(written->tensor()));
+      written->rewrite(plain_of(written));
     }
   }
 
@@ -162,8 +163,8 @@ class PlainOperation {
 
 std::size_t unpacked_work_size(int threads, const ggml_tensor* op) {
   if (is_row_lookup(op)) {
-    const matmul::PackedMatrix matrix = packed_state_of(op->src[0])->matrix();
-    return static_cast<std::size_t>(threads) * matrix.recipe->row_bytes(matrix.width);
+    const matmul::PackedTensor packed = packed_state_of(op->src[0])->packed();
+    return static_cast<std::size_t>(threads) * packed.recipe->row_bytes(packed.shape.width);
   }
   // A line more: the work buffer itself is not aligned to lines.
   return kLineBytes + PlainOperation::copy_bytes(op) + PlainOperation(op, nullptr).work_bytes();

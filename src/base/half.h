@@ -9,6 +9,9 @@
 
 namespace juno {
 
+/// Neither an infinity nor a NaN.
+constexpr bool is_finite_half(std::uint16_t half) noexcept { return (half & 0x7c00u) != 0x7c00u; }
+
 /// The float with the value of `half`; NaN payloads keep their bits, shifted.
 constexpr float half_to_float(std::uint16_t half) noexcept {
   const std::uint32_t sign = std::uint32_t{half} << 16 & 0x8000'0000u;

@@ -43,6 +43,7 @@ std::string_view to_string(Reason reason) noexcept {
     case Reason::self_test: return "self-test";
     case Reason::not_written: return "not-written";
     case Reason::no_memory: return "no-memory";
+    case Reason::bad_scale: return "bad-scale";
   }
   return "unknown";
 }
@@ -54,14 +55,17 @@ Decision decide(const TensorFacts& tensor, const Target& target) {
   const pack::Recipe* recipe = pack::find_recipe(tensor.type);
   if (recipe == nullptr) return {Reason::type, fmt::format("{} has no recipe", type_name(tensor.type))};
   if (tensor.operation == Operation::get_rows) return {Reason::operation, "used for row look-ups, not products"};
-  if (tensor.operation == Operation::mul_mat_id) return {Reason::operation, "no kernel for mixtures of experts yet"};
-  if (tensor.operation != Operation::mul_mat) return {Reason::operation, "not used in a matrix product"};
+  if (tensor.operation != Operation::mul_mat && tensor.operation != Operation::mul_mat_id) {
+    return {Reason::operation, "not used in a matrix product"};
+  }
   const auto& [width, rows, matrices, more] = tensor.shape;
   if (width == 0 || width % layout::kSuperBlockWeights != 0) {
     return {Reason::shape, fmt::format("row width {} is no multiple of {}", width, layout::kSuperBlockWeights)};
   }
-  if (rows == 0 || matrices != 1 || more != 1) return {Reason::shape, "not a single matrix"};
-  if (rows > kMostWeights / width) return {Reason::shape, "larger than any memory"};
+  if (rows == 0 || matrices == 0 || more != 1) return {Reason::shape, "neither a matrix nor a stack of them"};
+  if (rows > kMostWeights / width || matrices > kMostWeights / (rows * width)) {
+    return {Reason::shape, "larger than any memory"};
+  }
 
   const dispatch::Choice choice = dispatch::choose_kernel(recipe->layout, target.machine, target.isa);
   if (choice.kernel == nullptr) return {choice.reason, choice.detail};
@@ -69,7 +73,7 @@ Decision decide(const TensorFacts& tensor, const Target& target) {
     return {Reason::self_test, fmt::format("{} gave wrong results on this CPU", dispatch::kernel_id(*choice.kernel))};
   }
   return {Reason::compiled, fmt::format("{} by {}", recipe->layout.name, dispatch::kernel_id(*choice.kernel)), recipe,
-          choice.kernel, recipe->layout.matrix_bytes(rows, width)};
+          choice.kernel, matrices * recipe->layout.matrix_bytes(rows, width)};
 }
 
 }  // namespace juno

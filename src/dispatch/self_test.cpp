@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <vector>
 
@@ -32,8 +33,9 @@ struct Problem {
       std::byte* super_block = tiles.data() + s * layout.super_block_bytes;
       for (const layout::Field& field : layout.fields) {
         if (field.bits != 16) continue;
-        for (std::size_t i = 0; i < field.count; ++i) {
-          store(super_block + field.offset + 2 * i, static_cast<std::uint16_t>(0x3800u | (numbers.next() & 0x83ffu)));
+        for (std::size_t i = 0; i < field.repeats * field.count; ++i) {
+          std::byte* at = super_block + field.offset + i / field.count * field.stride + i % field.count * 2;
+          store(at, static_cast<std::uint16_t>(0x3800u | (numbers.next() & 0x83ffu)));
         }
       }
     }
@@ -49,20 +51,20 @@ struct Problem {
   }
 
   std::vector<float> run(const kernel::KernelInfo& kernel) const {
-    layout::Constants constants{{}, 1.0f, 1.0f};
+    layout::Constants constants{{}, 0.5f, 0.25f};
     for (std::size_t i = 0; i < constants.table.size(); ++i) {
       constants.table[i] = static_cast<std::int8_t>(17 * static_cast<int>(i) - 127);
     }
     std::vector<float> out(kColumns * rows);
+    std::array<kernel::Column, kColumns> columns;
+    for (std::size_t c = 0; c < kColumns; ++c) columns[c] = {activations.data() + c * kBlocks, out.data() + c * rows};
     kernel.run({.tiles = tiles.data(),
+                .first_row = 0,
                 .rows = rows,
                 .super_blocks = kBlocks,
                 .constants = &constants,
-                .activations = reinterpret_cast<const std::byte*>(activations.data()),
-                .activation_stride = kBlocks * sizeof(layout::ActivationBlock),
-                .columns = kColumns,
-                .out = out.data(),
-                .out_stride = rows});
+                .columns = columns.data(),
+                .column_count = kColumns});
     return out;
   }
 

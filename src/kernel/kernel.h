@@ -3,10 +3,13 @@
 // What a kernel is: one function that multiplies consecutive tiles of a packed matrix with columns of activations.
 //
 // The contract of every kernel, per row and column, in this order and with these float operations:
-//   acc = 0; for each super-block, ascending:  acc = fma(d_weight * d_activation, sum_factor * float(isum), acc)
+//   acc = 0; for each super-block, ascending:
+//     lut4:  acc = fma(d_weight * d_activation, sum_factor * float(isum), acc)
+//     lin2:  acc = fma(-(dmin_weight * d_activation), float(msum), acc)
+//            acc = fma(d_weight * d_activation, float(isum), acc)
 //   out = row_factor * acc
-// where isum is the exact integer sum of sub-scale * code value * activation over the super-block. So all kernels of a
-// layout give the same bits, and those of ggml's Arm path.
+// where isum is the exact integer sum of sub-scale * code value * activation over the super-block, and msum that of
+// minimum * activation. So all kernels of a layout give the same bits, and those of ggml's Arm path.
 #pragma once
 
 #include <cstddef>
@@ -20,20 +23,23 @@
 
 namespace juno::kernel {
 
-/// One call's work. `tiles` points at the first of consecutive tiles (line-aligned); the call computes `rows` rows, the
-/// first of which is row 0 of the first tile, so only the last tile may be partial. Nothing beyond `rows` is written.
-/// Column c has its activation blocks at activations + c * activation_stride bytes (4-byte aligned) and its results at
-/// out + c * out_stride floats.
+/// One column of activations, and where its results go: row r of the matrix to out[r]. Columns may lie anywhere.
+struct Column {
+  const layout::ActivationBlock* activations;
+  float* out;
+};
+
+/// One call's work. `tiles` points at the first of consecutive tiles (line-aligned), which begin with row `first_row`
+/// of their matrix; the call computes `rows` rows, so only the last tile may be partial. Nothing else of `out` is
+/// written.
 struct TileJob {
   const std::byte* tiles;
+  std::size_t first_row;
   std::size_t rows;
   std::size_t super_blocks;
   const layout::Constants* constants;
-  const std::byte* activations;
-  std::size_t activation_stride;
-  std::size_t columns;
-  float* out;
-  std::size_t out_stride;
+  const Column* columns;
+  std::size_t column_count;
 };
 
 /// One row of the registry. Its public name is "<operation>.<layout>.<isa>", built in dispatch/.

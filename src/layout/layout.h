@@ -34,11 +34,10 @@ struct Field {
   [[nodiscard]] constexpr std::size_t repeat_bytes() const noexcept { return bits * count / 8; }
 };
 
-/// Per-tensor constants that a layout leaves to the recipe, so that one kernel serves several formats:
-/// per super-block  acc = fma(d_weight * d_activation, sum_factor * float(integer sum), acc), in the end row_factor *
-/// acc. All factors are powers of two, hence exact.
+/// Per-format constants that a layout leaves to the recipe, so that one kernel serves several formats (kernel/kernel.h
+/// says where they enter). The factors are powers of two, hence exact.
 struct Constants {
-  std::array<std::int8_t, 16> table;  ///< value of each 4-bit code
+  std::array<std::int8_t, 16> table;  ///< value of each code; unused where codes are values
   float sum_factor;
   float row_factor;
 };

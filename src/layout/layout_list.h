@@ -6,15 +6,18 @@
 #include <array>
 #include <cstdint>
 #include <tuple>
+#include <type_traits>
 
+#include "layout/lin2.h"
 #include "layout/lut4.h"
 
 namespace juno::layout {
 
-using LayoutList = std::tuple<Lut4>;
+using LayoutList = std::tuple<Lut4, Lut4S16, Lin2>;
 
-inline constexpr std::array kLayouts = {info<Lut4>()};
-static_assert(kLayouts.size() == std::tuple_size_v<LayoutList>);
+inline constexpr auto kLayouts = []<class... Layout>(std::type_identity<std::tuple<Layout...>>) {
+  return std::array{info<Layout>()...};
+}(std::type_identity<LayoutList>{});
 
 /// The layout with this fingerprint, or nullptr.
 constexpr const Info* find_layout(std::uint64_t fingerprint) noexcept {

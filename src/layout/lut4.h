@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// lut4: a 4-bit code per weight into a table of 16 signed bytes, an 8-bit scale per row and 32 weights, a half float
-// per row and 256 weights. 64 rows to a tile, 4.3125 bits a weight.
+// lut4: a 4-bit code per weight into a table of 16 signed bytes, an 8-bit scale per row and sub-block, a half float per
+// row and 256 weights. 64 rows to a tile. Two widths of sub-blocks: lut4 has 32 weights (4.3125 bits a weight), lut4s16
+// has 16 (4.5625).
 //
-// One super-block of a tile (64 rows x 256 columns), 8832 bytes in reading order:
+// One super-block of a tile (64 rows x 256 columns), here of lut4, 8832 bytes in reading order:
 //
 //   byte 0             1024        1088                          7616       8640      8704       8832
 //        | codes sub 0 | scales sub 0 | codes sub 1 | ... | codes sub 7 | scales sub 7 | d 64 halfs |
 //
-// The codes of a sub-block (32 columns) are 8 groups of 4 columns. A group is 256 nibbles, low nibble first, in the
+// lut4s16 has 16 sub-blocks of 512 + 64 bytes instead, 9344 bytes in all. The codes of a sub-block are groups of 4
+// columns, 8 or 4 of them. A group is 256 nibbles, low nibble first, in the
 // order row, column: nibble 4*row + column. So two 64-byte vectors hold one group, LUTI4 with two result registers
 // turns each into 2 x 64 weights, and the four results together are the four-vector operand of SDOT into 64 rows of
 // int32 sums:
@@ -21,18 +23,21 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/half.h"
 #include "layout/layout.h"
 
 namespace juno::layout {
 
-struct Lut4 {
-  static constexpr std::string_view kName = "lut4";
+template <std::size_t kSubBlockWidth>
+struct Lut4Of {
+  static_assert(kSubBlockWidth == 16 || kSubBlockWidth == 32);
+  static constexpr std::string_view kName = kSubBlockWidth == 32 ? "lut4" : "lut4s16";
   static constexpr unsigned kVersion = 1;
   static constexpr std::size_t kTileRows = 64;
-  static constexpr std::size_t kSubBlockWeights = 32;
+  static constexpr std::size_t kSubBlockWeights = kSubBlockWidth;
   static constexpr std::size_t kSubBlocks = kSuperBlockWeights / kSubBlockWeights;
   static constexpr std::size_t kGroupColumns = 4;
-  static constexpr std::size_t kGroups = kSubBlockWeights / kGroupColumns;
+  static constexpr std::size_t kGroups = kSubBlockWeights / kGroupColumns;  ///< per sub-block
 
   static constexpr std::size_t kGroupBytes = kTileRows * kGroupColumns / 2;
   static constexpr std::size_t kSubBlockCodeBytes = kGroups * kGroupBytes;
@@ -60,16 +65,21 @@ struct Lut4 {
 
   /// What the layout stores of one row's super-block, apart from where.
   struct Values {
-    std::array<std::uint8_t, kSuperBlockWeights> codes;  ///< 0 .. 15
+    /// 4-bit codes of the columns 4g .. 4g+3 in element g, the first column in the lowest bits.
+    std::array<std::uint16_t, kSuperBlockWeights / kGroupColumns> codes;
     std::array<std::int8_t, kSubBlocks> scales;
     std::uint16_t d;  ///< bits of a half float
+
+    [[nodiscard]] constexpr unsigned code(std::size_t column) const noexcept {
+      return codes[column / kGroupColumns] >> 4 * (column % kGroupColumns) & 0xf;
+    }
+    [[nodiscard]] constexpr bool finite() const noexcept { return is_finite_half(d); }
   };
 
   /// Writes one row's share of the super-block at `super_block`, whose bytes need not be set before.
   static void write(std::byte* super_block, std::size_t row, const Values& values) noexcept {
-    for (std::size_t column = 0; column < kSuperBlockWeights; column += 2) {
-      super_block[code_offset(row, column)] =
-          static_cast<std::byte>(values.codes[column] | values.codes[column + 1] << 4);
+    for (std::size_t group = 0; group < values.codes.size(); ++group) {
+      store(super_block + code_offset(row, group * kGroupColumns), values.codes[group]);
     }
     for (std::size_t sub = 0; sub < kSubBlocks; ++sub) store(super_block + scale_offset(row, sub), values.scales[sub]);
     store(super_block + d_offset(row), values.d);
@@ -78,10 +88,8 @@ struct Lut4 {
   /// The inverse of write().
   static Values read(const std::byte* super_block, std::size_t row) noexcept {
     Values values;
-    for (std::size_t column = 0; column < kSuperBlockWeights; column += 2) {
-      const auto both = static_cast<std::uint8_t>(super_block[code_offset(row, column)]);
-      values.codes[column] = both & 0xf;
-      values.codes[column + 1] = static_cast<std::uint8_t>(both >> 4);
+    for (std::size_t group = 0; group < values.codes.size(); ++group) {
+      values.codes[group] = load<std::uint16_t>(super_block + code_offset(row, group * kGroupColumns));
     }
     for (std::size_t sub = 0; sub < kSubBlocks; ++sub) {
       values.scales[sub] = load<std::int8_t>(super_block + scale_offset(row, sub));
@@ -91,7 +99,11 @@ struct Lut4 {
   }
 };
 
-static_assert(fields_cover_super_block<Lut4>());
-static_assert(Lut4::kSuperBlockBytes % kLineBytes == 0, "every super-block of a line-aligned matrix is line-aligned");
+using Lut4 = Lut4Of<32>;
+using Lut4S16 = Lut4Of<16>;
+
+static_assert(fields_cover_super_block<Lut4>() && fields_cover_super_block<Lut4S16>());
+static_assert(Lut4::kSuperBlockBytes % kLineBytes == 0 && Lut4S16::kSuperBlockBytes % kLineBytes == 0,
+              "every super-block of a line-aligned matrix is line-aligned");
 
 }  // namespace juno::layout

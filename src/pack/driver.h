@@ -4,6 +4,7 @@
 //   Format, Layout, constants(), to_values(const Format::Block&), to_block(const Layout::Values&).
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -12,21 +13,33 @@
 
 namespace juno::pack {
 
+/// Super-blocks of one row that are packed before the next row's turn: enough to read whole lines of the source, few
+/// enough that what is written (64 rows of them) stays in the cache until its lines are full.
+inline constexpr std::size_t kSuperBlocksAtATime = 4;
+
 template <class R>
-void pack_tile(const std::byte* blocks, std::size_t rows, std::size_t width, std::size_t tile, std::byte* packed) {
+std::size_t pack_tile(const std::byte* blocks, std::size_t rows, std::size_t width, std::size_t tile,
+                      std::byte* packed) {
   using Layout = typename R::Layout;
   using Block = typename R::Format::Block;
   const std::size_t super_blocks = width / layout::kSuperBlockWeights;
   const std::size_t first_row = tile * Layout::kTileRows;
+  const std::size_t tile_rows = std::min(Layout::kTileRows, rows - first_row);
   std::byte* stream = packed + tile * super_blocks * Layout::kSuperBlockBytes;
-  if (first_row + Layout::kTileRows > rows) std::memset(stream, 0, super_blocks * Layout::kSuperBlockBytes);
-  for (std::size_t row = 0; row < Layout::kTileRows && first_row + row < rows; ++row) {
-    const std::byte* source = blocks + (first_row + row) * super_blocks * sizeof(Block);
-    for (std::size_t s = 0; s < super_blocks; ++s) {
-      const auto block = load<Block>(source + s * sizeof(Block));
-      Layout::write(stream + s * Layout::kSuperBlockBytes, row, R::to_values(block));
+  if (tile_rows < Layout::kTileRows) std::memset(stream, 0, super_blocks * Layout::kSuperBlockBytes);
+  std::size_t bad_row = kNoRow;
+  for (std::size_t begin = 0; begin < super_blocks; begin += kSuperBlocksAtATime) {
+    const std::size_t end = std::min(begin + kSuperBlocksAtATime, super_blocks);
+    for (std::size_t row = 0; row < tile_rows; ++row) {
+      const std::byte* source = blocks + (first_row + row) * super_blocks * sizeof(Block);
+      for (std::size_t s = begin; s < end; ++s) {
+        const auto values = R::to_values(load<Block>(source + s * sizeof(Block)));
+        if (!values.finite()) bad_row = std::min(bad_row, first_row + row);
+        Layout::write(stream + s * Layout::kSuperBlockBytes, row, values);
+      }
     }
   }
+  return bad_row;
 }
 
 template <class R>

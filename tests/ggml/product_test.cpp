@@ -29,15 +29,16 @@ std::vector<float> as_floats(const std::vector<std::byte>& bytes) {
 }
 
 /// On Arm stock ggml gives the very same bits. On x86 it does so in its panel code: 8 columns or more, a multiple of 8
-/// rows, AVX2. Elsewhere it sums in another order; scaled to the size of the results, 1e-5 is two orders above what
-/// float sums of 2816 terms lose and four below a wrong weight.
-bool stock_is_exact(std::int64_t rows, std::int64_t columns) {
+/// rows, AVX2, but not for Q2_K, which has a path of its own. Elsewhere it sums in another order; scaled to the size of
+/// the results, 1e-5 is two orders above what float sums of 2816 terms lose and four below a wrong weight.
+bool stock_is_exact(const pack::Recipe& recipe, std::int64_t rows, std::int64_t columns) {
 #if defined(__aarch64__)
+  (void)recipe;
   (void)rows;
   (void)columns;
   return true;
 #else
-  return ggml_cpu_has_avx2() != 0 && columns >= 8 && rows % 8 == 0;
+  return recipe.gguf_type != GGML_TYPE_Q2_K && ggml_cpu_has_avx2() != 0 && columns >= 8 && rows % 8 == 0;
 #endif
 }
 
@@ -75,7 +76,7 @@ TEST_P(EveryRecipe, ProductsEqualStock) {
           SCOPED_TRACE(testing::Message() << rows << " x " << width << ", " << columns << " columns, " << threads);
           const auto ours = compute(juno, threads, product({width, columns}), normal_inputs());
           const auto theirs = compute(stock, threads, product({width, columns}), normal_inputs());
-          expect_like_stock(ours, theirs, stock_is_exact(rows, columns));
+          expect_like_stock(ours, theirs, stock_is_exact(recipe(), rows, columns));
           ++calls;
         }
       }
@@ -95,7 +96,7 @@ TEST_P(EveryRecipe, MoreThreadsThanTiles) {
   const Weight juno(integration::buffer_type(), type, {256, 200}, blocks);
   const Weight stock(ggml_backend_cpu_buffer_type(), type, {256, 200}, blocks);
   expect_like_stock(compute(juno, 16, product({256, 2}), normal_inputs()),
-                    compute(stock, 16, product({256, 2}), normal_inputs()), stock_is_exact(200, 2));
+                    compute(stock, 16, product({256, 2}), normal_inputs()), stock_is_exact(recipe(), 200, 2));
 }
 
 TEST_P(EveryRecipe, BatchedAndStridedActivations) {
@@ -122,7 +123,7 @@ TEST_P(EveryRecipe, BatchedAndStridedActivations) {
   for (std::size_t i = 0; i < builds.size(); ++i) {
     SCOPED_TRACE(i);
     expect_like_stock(compute(juno, 3, builds[i], normal_inputs()), compute(stock, 3, builds[i], normal_inputs()),
-                      stock_is_exact(rows, 1));
+                      stock_is_exact(recipe(), rows, 1));
   }
   EXPECT_EQ(receipt_of(juno).unpacked_calls, 0u);
 }

@@ -4,9 +4,7 @@
 #include <array>
 
 namespace juno::test {
-namespace {
-
-/// Byte offsets of half floats in a block: places where setting the two bytes to an infinity makes decode() not finite.
+// Places where setting the two bytes to an infinity makes decode() not finite.
 std::vector<std::size_t> half_offsets(const pack::Recipe& recipe) {
   std::vector<std::size_t> offsets;
   std::array<float, layout::kSuperBlockWeights> values;
@@ -20,7 +18,26 @@ std::vector<std::size_t> half_offsets(const pack::Recipe& recipe) {
   return offsets;
 }
 
-}  // namespace
+// With all half floats but one set to zero, decode() gives one part of each weight. Decoding is exact in float.
+std::vector<Weight64> exact_weights(const pack::Recipe& recipe, const std::byte* blocks, std::size_t count) {
+  std::vector<Weight64> weights(count * layout::kSuperBlockWeights, Weight64{0, 0});
+  const std::vector<std::size_t> halfs = half_offsets(recipe);
+  for (const std::size_t part : halfs) {
+    std::vector<std::byte> only(blocks, blocks + count * recipe.block_bytes);
+    for (std::size_t block = 0; block < count; ++block) {
+      for (const std::size_t offset : halfs) {
+        if (offset != part) store(only.data() + block * recipe.block_bytes + offset, std::uint16_t{0});
+      }
+    }
+    std::vector<float> values(weights.size());
+    recipe.decode(only.data(), count, values.data());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      weights[i].value += static_cast<double>(values[i]);
+      weights[i].magnitude += std::abs(static_cast<double>(values[i]));
+    }
+  }
+  return weights;
+}
 
 std::vector<std::byte> random_blocks(const pack::Recipe& recipe, std::size_t rows, std::size_t width, Random& random,
                                      Scales scales) {

@@ -54,6 +54,16 @@ enum class Scales {
 std::vector<std::byte> random_blocks(const pack::Recipe& recipe, std::size_t rows, std::size_t width, Random& random,
                                      Scales scales = Scales::any);
 
+/// A decoded weight in double, and the sum of the absolute values of the parts it is a difference of.
+struct Weight64 {
+  double value;
+  double magnitude;
+};
+std::vector<Weight64> exact_weights(const pack::Recipe& recipe, const std::byte* blocks, std::size_t count);
+
+/// Byte offsets of the half floats in a block of the recipe's format.
+std::vector<std::size_t> half_offsets(const pack::Recipe& recipe);
+
 /// Random activations with consistent sums; every 16th block is all zero with d = 0 and garbage in `sums`, as ggml
 /// leaves it.
 std::vector<layout::ActivationBlock> random_activations(std::size_t blocks, Random& random);

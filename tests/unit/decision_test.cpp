@@ -34,20 +34,31 @@ TEST(Decide, CompilesAProduct) {
   EXPECT_EQ(decision.packed_bytes, 2u * 2u * 8832u);
 }
 
+TEST(Decide, CompilesExperts) {
+  TensorFacts experts = matrix(kIq4Xs, 512, 65, Operation::mul_mat_id);
+  experts.shape[2] = 8;
+  const Decision decision = decide(experts, scalar_target());
+  EXPECT_TRUE(decision.compiled());
+  EXPECT_EQ(decision.packed_bytes, 8u * 2u * 2u * 8832u);
+}
+
 TEST(Decide, ReasonsInTheirOrder) {
   const Target target = scalar_target();
   EXPECT_EQ(decide(matrix(kF32, 256, 64), target).reason, Reason::type);
   EXPECT_EQ(decide(matrix(kIq4Xs, 256, 64, Operation::get_rows), target).reason, Reason::operation);
-  EXPECT_EQ(decide(matrix(kIq4Xs, 256, 64, Operation::mul_mat_id), target).reason, Reason::operation);
   EXPECT_EQ(decide(matrix(kIq4Xs, 256, 64, Operation::other), target).reason, Reason::operation);
   EXPECT_EQ(decide(matrix(kIq4Xs, 200, 64), target).reason, Reason::shape);
   EXPECT_EQ(decide(matrix(kIq4Xs, 0, 64), target).reason, Reason::shape);
   EXPECT_EQ(decide(matrix(kIq4Xs, 256, 0), target).reason, Reason::shape);
   EXPECT_EQ(decide(matrix(kIq4Xs, std::uint64_t{1} << 59, 1), target).reason, Reason::shape);
   EXPECT_EQ(decide(matrix(kIq4Xs, 256, std::uint64_t{1} << 59), target).reason, Reason::shape);
-  TensorFacts experts = matrix(kIq4Xs, 256, 64);
-  experts.shape[2] = 8;
-  EXPECT_EQ(decide(experts, target).reason, Reason::shape);
+  TensorFacts more = matrix(kIq4Xs, 256, 64);
+  more.shape[2] = 0;
+  EXPECT_EQ(decide(more, target).reason, Reason::shape);
+  more.shape[2] = std::uint64_t{1} << 40;
+  EXPECT_EQ(decide(more, target).reason, Reason::shape);
+  more.shape = {256, 64, 1, 2};
+  EXPECT_EQ(decide(more, target).reason, Reason::shape);
   Target off = target;
   off.enabled = false;
   EXPECT_EQ(decide(matrix(kIq4Xs, 256, 64), off).reason, Reason::engine_off);

@@ -45,16 +45,15 @@ class KernelAbi : public testing::Test {
       const layout::Constants constants{{}, 1, 1};
       const layout::ActivationBlock activations{.d = 1, .q = {}, .sums = {}};
       std::array<float, 64> out;
+      const kernel::Column column{&activations, out.data()};
       Call call{&kernel,
                 {.tiles = tile.data(),
+                 .first_row = 0,
                  .rows = 1,
                  .super_blocks = 1,
                  .constants = &constants,
-                 .activations = reinterpret_cast<const std::byte*>(&activations),
-                 .activation_stride = 0,
-                 .columns = 1,
-                 .out = out.data(),
-                 .out_stride = 1}};
+                 .columns = &column,
+                 .column_count = 1}};
       if (kernel.streaming_vector_bytes != 0) {
         ASSERT_TRUE(cpu::prepare_streaming(kernel.streaming_vector_bytes));
       }

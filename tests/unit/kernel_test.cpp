@@ -8,59 +8,10 @@
 #include "dispatch/registry.h"
 #include "ggml-cpu.h"
 #include "ggml.h"
-#include "support/data.h"
-#include "support/guarded.h"
-#include "support/kernels_ran.h"
-#include "support/recipes.h"
+#include "support/problem.h"
 
 namespace juno::test {
 namespace {
-
-using layout::ActivationBlock;
-
-struct Shape {
-  std::size_t rows;
-  std::size_t width;
-  std::size_t columns;
-};
-
-/// A packed random matrix with activations, all in guarded memory.
-struct Problem {
-  Problem(const pack::Recipe& recipe, Shape shape, std::uint64_t seed)
-      : recipe(recipe),
-        shape(shape),
-        random(seed),
-        blocks(random_blocks(recipe, shape.rows, shape.width, random)),
-        packed(recipe.layout.matrix_bytes(shape.rows, shape.width)),
-        activations(shape.columns * shape.width / layout::kSuperBlockWeights) {
-    pack_matrix(recipe, blocks.data(), shape.rows, shape.width, packed.data());
-    const auto values = random_activations(activations.size(), random);
-    std::copy(values.begin(), values.end(), activations.begin());
-  }
-
-  [[nodiscard]] std::size_t column_bytes() const {
-    return shape.width / layout::kSuperBlockWeights * sizeof(ActivationBlock);
-  }
-
-  [[nodiscard]] kernel::TileJob job(float* out, std::size_t out_stride) const {
-    return {.tiles = packed.data(),
-            .rows = shape.rows,
-            .super_blocks = shape.width / layout::kSuperBlockWeights,
-            .constants = &recipe.constants,
-            .activations = activations.bytes(),
-            .activation_stride = column_bytes(),
-            .columns = shape.columns,
-            .out = out,
-            .out_stride = out_stride};
-  }
-
-  const pack::Recipe& recipe;
-  Shape shape;
-  Random random;
-  std::vector<std::byte> blocks;
-  Guarded<std::byte> packed;
-  Guarded<ActivationBlock> activations;
-};
 
 TEST_P(EveryRecipe, KernelsEqualTheSpecificationBitForBit) {
   const auto kernels = kernels_under_test();
@@ -72,13 +23,13 @@ TEST_P(EveryRecipe, KernelsEqualTheSpecificationBitForBit) {
       for (const std::size_t columns : Sizes{1, 2, 5, 33}) {
         const Problem problem(recipe(), {rows, width, columns}, ++seed);
         Guarded<float> expected(rows * columns);
-        run_kernel(*reference, problem.job(expected.data(), rows));
+        problem.run(*reference, expected.data(), rows);
         for (const kernel::KernelInfo& kernel : kernels) {
           if (kernel.layout_fingerprint != recipe().layout.fingerprint) continue;
           Guarded<float> actual(rows * columns);
-          run_kernel(kernel, problem.job(actual.data(), rows));
+          problem.run(kernel, actual.data(), rows);
           ASSERT_TRUE(same_bits(expected.data(), actual.data(), expected.size()))
-              << dispatch::kernel_id(kernel) << " " << rows << " x " << width << ", " << columns << " columns";
+              << dispatch::kernel_id(kernel) << " " << problem.shape;
         }
       }
     }
@@ -96,7 +47,7 @@ TEST_P(EveryRecipe, KernelsWriteOnlyTheirRows) {
       if (kernel.layout_fingerprint != recipe().layout.fingerprint) continue;
       Guarded<float> out(2 * stride + rows);
       const Guarded<float> untouched(1);
-      run_kernel(kernel, problem.job(out.data(), stride));
+      problem.run(kernel, out.data(), stride);
       for (std::size_t column = 0; column + 1 < 3; ++column) {
         for (std::size_t row = rows; row < stride; ++row) {
           ASSERT_TRUE(same_bits(&out[column * stride + row], untouched.data(), 1)) << dispatch::kernel_id(kernel);
@@ -106,43 +57,19 @@ TEST_P(EveryRecipe, KernelsWriteOnlyTheirRows) {
   }
 }
 
-/// What the float result of one row should be, and how far a sum of the same terms in another order may be from it.
-struct Bounded {
-  double value;
-  double magnitude;  ///< sum of the absolute values of all sub-block terms
-};
-
-Bounded exact_dot(const Problem& problem, std::size_t row, std::size_t column) {
-  const std::size_t super_blocks = problem.shape.width / layout::kSuperBlockWeights;
-  std::vector<float> weights(problem.shape.width);
-  problem.recipe.decode(problem.blocks.data() + row * problem.recipe.row_bytes(problem.shape.width), super_blocks,
-                        weights.data());
-  Bounded result{0, 0};
-  for (std::size_t s = 0; s < super_blocks; ++s) {
-    const ActivationBlock& block = problem.activations[column * super_blocks + s];
-    for (std::size_t i = 0; i < layout::kSuperBlockWeights; ++i) {
-      const double term =
-          static_cast<double>(weights[s * layout::kSuperBlockWeights + i]) * static_cast<double>(block.d) * block.q[i];
-      result.value += term;
-      result.magnitude += std::abs(term);
-    }
-  }
-  return result;
-}
-
-/// The specification against decoded weights in double. Each decoded weight carries up to 3 roundings of ggml's decoder
-/// (relative 2^-24 each), the specification one product, one conversion, one factor and one fma per super-block; a
-/// partial sum never exceeds the sum of magnitudes. Hence |difference| <= (super_blocks + 8) * 2^-24 * magnitude;
-/// double's own rounding is far below that.
+/// The specification against decoded weights in double. Decoding is exact; the specification has up to two fused
+/// operations per super-block, each with one rounding of the sum and up to 3 of its operands; a partial sum never
+/// exceeds the sum of magnitudes. Hence |difference| <= (2 * super_blocks + 8) * 2^-24 * magnitude; double's own
+/// rounding is far below that.
 TEST_P(EveryRecipe, SpecificationIsADotProduct) {
   const kernel::KernelInfo* reference = dispatch::reference_kernel(recipe().layout.fingerprint);
   const Problem problem(recipe(), {70, 2816, 3}, 5);
   Guarded<float> out(70 * 3);
-  run_kernel(*reference, problem.job(out.data(), 70));
+  problem.run(*reference, out.data(), 70);
   for (std::size_t column = 0; column < 3; ++column) {
     for (std::size_t row = 0; row < 70; ++row) {
-      const Bounded exact = exact_dot(problem, row, column);
-      const double bound = (11 + 8) * 0x1p-24 * exact.magnitude;
+      const ExactDot exact = exact_dot(problem, row, column);
+      const double bound = (2 * 11 + 8) * 0x1p-24 * exact.magnitude;
       ASSERT_LE(std::abs(static_cast<double>(out[column * 70 + row]) - exact.value), bound) << row << " " << column;
     }
   }
@@ -160,11 +87,10 @@ TEST_P(EveryRecipe, SpecificationAgainstGgmlVecDot) {
     const std::size_t rows = 400;
     const Problem problem(recipe(), {rows, width, 1}, 1000 + width);
     Guarded<float> ours(rows);
-    run_kernel(*reference, problem.job(ours.data(), rows));
+    problem.run(*reference, ours.data(), rows);
     for (std::size_t row = 0; row < rows; ++row) {
       float theirs = 0;
-      traits->vec_dot(static_cast<int>(width), &theirs, 0, problem.blocks.data() + row * recipe().row_bytes(width), 0,
-                      problem.activations.data(), 0, 1);
+      traits->vec_dot(static_cast<int>(width), &theirs, 0, problem.row(row), 0, problem.activations.data(), 0, 1);
 #if defined(__aarch64__)
       ASSERT_TRUE(same_bits(&ours[row], &theirs, 1)) << ours[row] << " " << theirs << " width " << width;
 #else
@@ -186,7 +112,8 @@ TEST(SelfTest, EveryKernelPassesAndABrokenOneDoesNot) {
   EXPECT_TRUE(dispatch::self_test(broken));
   broken.run = [](const kernel::TileJob& job) noexcept {
     dispatch::reference_kernel(pack::recipes()[0].layout.fingerprint)->run(job);
-    job.out[job.rows - 1] = std::nextafter(job.out[job.rows - 1], 0.0f);  // one bit of one result
+    float& last = job.columns[0].out[job.rows - 1];
+    last = std::nextafter(last, 0.0f);  // one bit of one result
   };
   EXPECT_FALSE(dispatch::self_test(broken));
 }

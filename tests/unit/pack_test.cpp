@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <map>
 #include <tuple>
 
 #include "format/format_list.h"
@@ -70,25 +71,70 @@ TEST_P(EveryRecipe, RowsBeyondTheMatrixAreZeroBits) {
 
 /// A layout's bytes may change only with its version: packed data and kernels of different builds must not meet.
 TEST(Layouts, FingerprintsArePinned) {
-  ASSERT_EQ(layout::kLayouts.size(), 1u);
-  EXPECT_EQ(layout::kLayouts[0].name, "lut4");
-  EXPECT_EQ(layout::kLayouts[0].fingerprint, 0x8a4b2c9302397ebu);
+  std::map<std::string_view, std::uint64_t> fingerprints;
+  for (const layout::Info& layout : layout::kLayouts) fingerprints[layout.name] = layout.fingerprint;
+  EXPECT_EQ(fingerprints,
+            (std::map<std::string_view, std::uint64_t>{
+                {"lut4", 0x8a4b2c9302397ebu}, {"lut4s16", 0x1d9eccc1433d7bcu}, {"lin2", 0xca9680b614a11b5au}}));
+}
+
+template <class Layout>
+void expect_lut4_bijection() {
+  std::vector<unsigned> nibbles(2 * Layout::kSuperBlockBytes, 0);
+  for (std::size_t row = 0; row < Layout::kTileRows; ++row) {
+    for (std::size_t column = 0; column < layout::kSuperBlockWeights; ++column) {
+      ++nibbles[2 * Layout::code_offset(row, column) + column % 2];
+    }
+    for (std::size_t sub = 0; sub < Layout::kSubBlocks; ++sub) {
+      ++nibbles[2 * Layout::scale_offset(row, sub)];
+      ++nibbles[2 * Layout::scale_offset(row, sub) + 1];
+    }
+    for (std::size_t i = 0; i < 4; ++i) ++nibbles[2 * Layout::d_offset(row) + i];
+  }
+  for (std::size_t i = 0; i < nibbles.size(); ++i) ASSERT_EQ(nibbles[i], 1u) << "nibble " << i;
 }
 
 TEST(Lut4, OffsetsAreABijection) {
-  using layout::Lut4;
-  std::vector<unsigned> nibbles(2 * Lut4::kSuperBlockBytes, 0);
-  for (std::size_t row = 0; row < Lut4::kTileRows; ++row) {
+  expect_lut4_bijection<layout::Lut4>();
+  expect_lut4_bijection<layout::Lut4S16>();
+}
+
+TEST(Lin2, OffsetsAreABijection) {
+  using layout::Lin2;
+  std::vector<unsigned> crumbs(4 * Lin2::kSuperBlockBytes, 0);
+  const auto add = [&](std::size_t byte, std::size_t first, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) ++crumbs[4 * byte + first + i];
+  };
+  for (std::size_t row = 0; row < Lin2::kTileRows; ++row) {
     for (std::size_t column = 0; column < layout::kSuperBlockWeights; ++column) {
-      ++nibbles[2 * Lut4::code_offset(row, column) + column % 2];
+      add(Lin2::code_offset(row, column), column % 4, 1);
     }
-    for (std::size_t sub = 0; sub < Lut4::kSubBlocks; ++sub) {
-      ++nibbles[2 * Lut4::scale_offset(row, sub)];
-      ++nibbles[2 * Lut4::scale_offset(row, sub) + 1];
+    for (std::size_t sub = 0; sub < Lin2::kSubBlocks; ++sub) {
+      add(Lin2::scale_offset(row, sub), 0, 4);
+      add(Lin2::minima_offset(row, sub / 2), 2 * (sub % 2), 2);
     }
-    for (std::size_t i = 0; i < 4; ++i) ++nibbles[2 * Lut4::d_offset(row) + i];
+    add(Lin2::d_offset(row), 0, 8);
+    add(Lin2::dmin_offset(row), 0, 8);
   }
-  for (std::size_t i = 0; i < nibbles.size(); ++i) ASSERT_EQ(nibbles[i], 1u) << "nibble " << i;
+  for (std::size_t i = 0; i < crumbs.size(); ++i) ASSERT_EQ(crumbs[i], 1u) << "crumb " << i;
+}
+
+/// The picture in layout/lin2.h, by hand.
+TEST(Lin2, BytesAreWhereThePictureSaysTheyAre) {
+  using layout::Lin2;
+  EXPECT_EQ(Lin2::code_offset(0, 0), 0u);
+  EXPECT_EQ(Lin2::code_offset(0, 3), 0u);
+  EXPECT_EQ(Lin2::code_offset(1, 0), 1u);
+  EXPECT_EQ(Lin2::code_offset(0, 4), 64u);
+  EXPECT_EQ(Lin2::scale_offset(0, 0), 256u);
+  EXPECT_EQ(Lin2::code_offset(0, 16), 320u);
+  EXPECT_EQ(Lin2::scale_offset(0, 1), 576u);
+  EXPECT_EQ(Lin2::minima_offset(0, 0), 640u);
+  EXPECT_EQ(Lin2::code_offset(0, 32), 704u);
+  EXPECT_EQ(Lin2::minima_offset(63, 7), 5631u);
+  EXPECT_EQ(Lin2::d_offset(0), 5632u);
+  EXPECT_EQ(Lin2::dmin_offset(0), 5760u);
+  EXPECT_EQ(Lin2::kSuperBlockBytes, 5888u);
 }
 
 /// The picture in layout/lut4.h, by hand.

@@ -6,13 +6,10 @@
 #include <cmath>
 
 #include "dispatch/registry.h"
-#include "format/iq4_xs.h"
+#include "format/format_list.h"
 #include "ggml-cpu.h"
 #include "ggml-cpu/quants.h"
-#include "support/data.h"
-#include "support/guarded.h"
-#include "support/kernels_ran.h"
-#include "support/recipes.h"
+#include "support/problem.h"
 
 namespace juno::test {
 namespace {
@@ -20,7 +17,14 @@ namespace {
 using VecDot = void (*)(int, float*, std::size_t, const void*, std::size_t, const void*, std::size_t, int);
 
 VecDot generic_vec_dot(std::uint32_t gguf_type) {
-  if (gguf_type == format::Iq4Xs::kGgufType) return ggml_vec_dot_iq4_xs_q8_K_generic;
+  switch (gguf_type) {
+    case format::Q2K::kGgufType: return ggml_vec_dot_q2_K_q8_K_generic;
+    case format::Iq2Xs::kGgufType: return ggml_vec_dot_iq2_xs_q8_K_generic;
+    case format::Iq2S::kGgufType: return ggml_vec_dot_iq2_s_q8_K_generic;
+    case format::Iq3Xxs::kGgufType: return ggml_vec_dot_iq3_xxs_q8_K_generic;
+    case format::Iq3S::kGgufType: return ggml_vec_dot_iq3_s_q8_K_generic;
+    case format::Iq4Xs::kGgufType: return ggml_vec_dot_iq4_xs_q8_K_generic;
+  }
   return nullptr;
 }
 
@@ -30,38 +34,16 @@ TEST_P(EveryRecipe, SpecificationAgainstGgmlGenericVecDot) {
   ASSERT_NE(vec_dot, nullptr) << "add " << recipe().format << " to generic_vec_dot()";
   const std::size_t rows = 300;
   const std::size_t width = 1536;
-  const std::size_t super_blocks = width / layout::kSuperBlockWeights;
-  Random random(8);
-  const auto blocks = random_blocks(recipe(), rows, width, random);
-  Guarded<std::byte> packed(recipe().layout.matrix_bytes(rows, width));
-  pack_matrix(recipe(), blocks.data(), rows, width, packed.data());
-  const auto activations = random_activations(super_blocks, random);
+  const Problem problem(recipe(), {rows, width, 1}, 8);
   std::vector<float> ours(rows);
-  run_kernel(*dispatch::reference_kernel(recipe().layout.fingerprint),
-             {.tiles = packed.data(),
-              .rows = rows,
-              .super_blocks = super_blocks,
-              .constants = &recipe().constants,
-              .activations = reinterpret_cast<const std::byte*>(activations.data()),
-              .activation_stride = 0,
-              .columns = 1,
-              .out = ours.data(),
-              .out_stride = rows});
-  std::vector<float> weights(width);
+  problem.run(*dispatch::reference_kernel(recipe().layout.fingerprint), ours.data(), rows);
   for (std::size_t row = 0; row < rows; ++row) {
-    const std::byte* source = blocks.data() + row * recipe().row_bytes(width);
     float theirs = 0;
-    vec_dot(static_cast<int>(width), &theirs, 0, source, 0, activations.data(), 0, 1);
-    recipe().decode(source, super_blocks, weights.data());
-    double magnitude = 0;
-    for (std::size_t i = 0; i < width; ++i) {
-      const layout::ActivationBlock& block = activations[i / layout::kSuperBlockWeights];
-      magnitude += std::abs(static_cast<double>(weights[i]) * static_cast<double>(block.d) *
-                            block.q[i % layout::kSuperBlockWeights]);
-    }
-    // One float addition for each of at most 16 sub-blocks on their side, one per super-block on ours, and at most 8
+    vec_dot(static_cast<int>(width), &theirs, 0, problem.row(row), 0, problem.activations.data(), 0, 1);
+    const double magnitude = exact_dot(problem, row, 0).magnitude;
+    // One float addition for each of at most 16 sub-blocks on their side, two per super-block on ours, and at most 8
     // roundings on the way to a term (see SpecificationAgainstGgmlVecDot).
-    const double bound = (17.0 * static_cast<double>(super_blocks) + 8) * 0x1p-24 * magnitude;
+    const double bound = (18.0 * static_cast<double>(problem.shape.super_blocks()) + 8) * 0x1p-24 * magnitude;
     ASSERT_LE(std::abs(static_cast<double>(ours[row]) - static_cast<double>(theirs)), bound) << row;
   }
 }

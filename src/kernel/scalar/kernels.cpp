@@ -3,13 +3,18 @@
 
 #include <array>
 
-#include "kernel/scalar/gemv_lut4.h"
+#include "kernel/scalar/gemv.h"
+#include "layout/lin2.h"
 #include "layout/lut4.h"
 
 namespace juno::kernel::scalar {
 namespace {
 
-constexpr std::array kKernels = {kernel_info<layout::Lut4>("gemv", "scalar", {}, 0, true, gemv_lut4)};
+constexpr std::array kKernels = {
+    kernel_info<layout::Lut4>("gemv", "scalar", {}, 0, true, gemv_lut4),
+    kernel_info<layout::Lut4S16>("gemv", "scalar", {}, 0, true, gemv_lut4s16),
+    kernel_info<layout::Lin2>("gemv", "scalar", {}, 0, true, gemv_lin2),
+};
 
 }  // namespace
 

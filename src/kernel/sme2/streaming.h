@@ -21,12 +21,15 @@ extern "C" {
 [[gnu::visibility("hidden")]] void juno_sme2_call_streaming(void (*body)(const void* argument), const void* argument);
 
 [[gnu::visibility("hidden")]] void juno_sme2_gemv_lut4(const void* argument) JUNO_SME2_STREAMING;
+[[gnu::visibility("hidden")]] void juno_sme2_gemv_lut4s16(const void* argument) JUNO_SME2_STREAMING;
+[[gnu::visibility("hidden")]] void juno_sme2_gemv_lin2(const void* argument) JUNO_SME2_STREAMING;
 }
 
 namespace juno::kernel::sme2 {
 
-/// What a lut4 body gets. `zt0` is the 64-byte image of ZT0: entry i of the table in byte 4i.
-struct Lut4Argument {
+/// What a body gets. `zt0` is the 64-byte image of ZT0: entry i of the table in bytes 4i and 4i + 1, so that it serves
+/// look-ups of bytes and of 16-bit numbers.
+struct Argument {
   const TileJob* job;
   const std::uint8_t* zt0;
 };

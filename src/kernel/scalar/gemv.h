@@ -6,5 +6,7 @@
 namespace juno::kernel::scalar {
 
 void gemv_lut4(const TileJob& job) noexcept;
+void gemv_lut4s16(const TileJob& job) noexcept;
+void gemv_lin2(const TileJob& job) noexcept;
 
 }  // namespace juno::kernel::scalar

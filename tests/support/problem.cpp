@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/problem.h"
+
+namespace juno::test {
+
+ExactDot exact_dot(const Problem& problem, std::size_t row, std::size_t column) {
+  const std::size_t super_blocks = problem.shape.super_blocks();
+  const std::vector<Weight64> weights = exact_weights(problem.recipe, problem.row(row), super_blocks);
+  ExactDot result{0, 0};
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const layout::ActivationBlock& block = problem.activations[column * super_blocks + i / layout::kSuperBlockWeights];
+    const double activation = static_cast<double>(block.d) * block.q[i % layout::kSuperBlockWeights];
+    result.value += weights[i].value * activation;
+    result.magnitude += weights[i].magnitude * std::abs(activation);
+  }
+  return result;
+}
+
+}  // namespace juno::test
