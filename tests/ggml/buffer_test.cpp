@@ -92,6 +92,50 @@ TEST_P(EveryRecipe, AChangedPartChangesThatPartOnly) {
   EXPECT_EQ(read_back(weight), bytes);
 }
 
+/// Every place of a bad scale, in every half float of the format: the tensor stays plain, the receipt names the first.
+TEST_P(EveryRecipe, BadScalesStayPlain) {
+  const auto type = static_cast<ggml_type>(recipe().gguf_type);
+  const std::size_t experts = 3;
+  const std::size_t row_bytes = recipe().row_bytes(kWidth);
+  Random random(9);
+  const auto good = random_blocks(recipe(), experts * kRows, kWidth, random);
+  for (const std::size_t half : half_offsets(recipe())) {
+    for (const unsigned bits : {0x7c00u, 0xfc00u, 0x7e00u, 0xfdffu}) {
+      const auto bad = static_cast<std::uint16_t>(bits);
+      auto bytes = good;
+      // Two bad rows, the later one first in memory order of discovery for any split among threads.
+      store(bytes.data() + (2 * kRows + 99) * row_bytes + half, bad);
+      store(bytes.data() + (kRows + 65) * row_bytes + recipe().block_bytes + half, bad);
+      const Weight weight(integration::buffer_type(), type, {kWidth, kRows, 3}, bytes);
+      EXPECT_EQ(weight.state().content(), Content::plain);
+      EXPECT_EQ(read_back(weight), bytes);
+      const auto receipt = receipt::ledger().snapshot().back();
+      EXPECT_EQ(receipt.reason, Reason::bad_scale);
+      EXPECT_EQ(receipt.detail, "row 65 of expert 1 has a block scale that is infinite or NaN");
+      EXPECT_EQ(receipt.layout, "");
+      EXPECT_EQ(receipt.packed_bytes, 0u);
+      ggml_backend_tensor_set(weight.tensor(), good.data(), 0, good.size());
+      EXPECT_EQ(weight.state().content(), Content::packed);
+      ggml_backend_tensor_set(weight.tensor(), bytes.data(), 0, bytes.size());
+      EXPECT_EQ(weight.state().content(), Content::plain);
+      EXPECT_EQ(read_back(weight), bytes);
+    }
+  }
+}
+
+TEST_P(EveryRecipe, ExpertsAreReadBack) {
+  const auto type = static_cast<ggml_type>(recipe().gguf_type);
+  Random random(10);
+  const auto bytes = random_blocks(recipe(), 4 * kRows, kWidth, random);
+  const Weight weight(integration::buffer_type(), type, {kWidth, kRows, 4}, bytes);
+  EXPECT_EQ(weight.state().content(), Content::packed);
+  EXPECT_EQ(read_back(weight), bytes);
+  std::vector<std::byte> part(3 * recipe().row_bytes(kWidth));
+  const std::size_t offset = 99 * recipe().row_bytes(kWidth) + 7;  // across the border of two experts
+  ggml_backend_tensor_get(weight.tensor(), part.data(), offset, part.size());
+  EXPECT_EQ(std::memcmp(part.data(), bytes.data() + offset, part.size()), 0);
+}
+
 TEST_P(EveryRecipe, ClearMakesItPlain) {
   const Weight weight = empty(recipe());
   const auto bytes = blocks(recipe(), 6);

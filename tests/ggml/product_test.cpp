@@ -140,5 +140,87 @@ TEST_P(EveryRecipe, ZeroActivations) {
   for (const float value : as_floats(compute(juno, 2, product({256, 2}), zeros))) EXPECT_EQ(value, 0.0f);
 }
 
+// --- mixtures of experts ---
+
+struct Mixture {
+  std::int64_t experts;
+  std::int64_t rows;
+  std::int64_t slots;   ///< experts used by each token
+  std::int64_t shared;  ///< columns of activations per token: 1, or one for each slot
+  std::vector<std::int32_t> ids;
+
+  [[nodiscard]] std::int64_t tokens() const { return static_cast<std::int64_t>(ids.size()) / slots; }
+};
+
+std::vector<std::int32_t> random_ids(std::int64_t experts, std::size_t count) {
+  Random random(static_cast<std::uint64_t>(experts) + count);
+  std::vector<std::int32_t> ids(count);
+  for (std::int32_t& id : ids) id = static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(experts)));
+  return ids;
+}
+
+std::vector<Mixture> mixtures() {
+  return {
+      {1, 1, 1, 1, {0}},
+      {8, 65, 2, 1, {3, 3}},              // the same expert twice for one token
+      {8, 64, 2, 2, {7, 0, 7, 7, 0, 7}},  // six experts without a column
+      {5, 130, 3, 3, random_ids(5, 3 * 9)},
+      {4, 70, 2, 1, random_ids(4, 2 * 40)},
+      {33, 3, 4, 1, random_ids(33, 4 * 12)},
+  };
+}
+
+TEST_P(EveryRecipe, MixturesOfExpertsEqualStock) {
+  const auto type = static_cast<ggml_type>(recipe().gguf_type);
+  const std::int64_t width = 512;
+  for (const Mixture& mixture : mixtures()) {
+    const auto blocks = small_weights(recipe(), mixture.experts * mixture.rows, width);
+    const std::vector<std::int64_t> shape = {width, mixture.rows, mixture.experts};
+    const Weight juno(integration::buffer_type(), type, shape, blocks);
+    const Weight stock(ggml_backend_cpu_buffer_type(), type, shape, blocks);
+    ASSERT_EQ(juno.state().content(), Content::packed);
+    // The ids are a view into a wider tensor, as the router's top-k makes them.
+    const Build build = [&](ggml_context* context, ggml_tensor* weight) {
+      ggml_tensor* columns =
+          ggml_new_tensor_3d(context, GGML_TYPE_F32, width, mixture.shared, mixture.tokens());
+      ggml_tensor* all = ggml_new_tensor_2d(context, GGML_TYPE_I32, mixture.experts + 4, mixture.tokens());
+      return ggml_mul_mat_id(context, weight, columns,
+                             ggml_view_2d(context, all, mixture.slots, mixture.tokens(), all->nb[1], 0));
+    };
+    const Fill fill = [&](ggml_tensor* input) {
+      if (input->type != GGML_TYPE_I32) return normal_inputs()(input);
+      std::vector<std::int32_t> all(static_cast<std::size_t>(ggml_nelements(input)), -1);
+      for (std::int64_t token = 0; token < mixture.tokens(); ++token) {
+        std::copy_n(mixture.ids.begin() + token * mixture.slots, mixture.slots, all.begin() + token * input->ne[0]);
+      }
+      ggml_backend_tensor_set(input, all.data(), 0, ggml_nbytes(input));
+    };
+    for (const int threads : {1, 2, 5}) {
+      SCOPED_TRACE(testing::Message() << mixture.experts << " experts of " << mixture.rows << " rows, " << threads);
+      expect_like_stock(compute(juno, threads, build, fill), compute(stock, threads, build, fill),
+                        stock_is_exact(recipe(), 1, 1));
+    }
+    const auto receipt = receipt_of(juno);
+    ASSERT_EQ(receipt.kernels.size(), 1u);
+    EXPECT_EQ(receipt.kernels[0].total_calls(), 3u);
+    EXPECT_EQ(receipt.unpacked_calls, 0u);
+  }
+}
+
+/// A stack of matrices in an ordinary product: each is used for as many matrices of activations as there are for one.
+TEST_P(EveryRecipe, StacksOfMatricesEqualStock) {
+  const auto type = static_cast<ggml_type>(recipe().gguf_type);
+  const auto blocks = small_weights(recipe(), 3 * 70, 256);
+  const Weight juno(integration::buffer_type(), type, {256, 70, 3}, blocks);
+  const Weight stock(ggml_backend_cpu_buffer_type(), type, {256, 70, 3}, blocks);
+  for (const auto& shape : std::vector<std::vector<std::int64_t>>{{256, 2, 3}, {256, 5, 6}, {256, 1, 9, 2}}) {
+    for (const int threads : {1, 4}) {
+      expect_like_stock(compute(juno, threads, product(shape), normal_inputs()),
+                        compute(stock, threads, product(shape), normal_inputs()), stock_is_exact(recipe(), 1, 1));
+    }
+  }
+  EXPECT_EQ(receipt_of(juno).unpacked_calls, 0u);
+}
+
 }  // namespace
 }  // namespace juno::test

@@ -105,7 +105,7 @@ TEST_P(EveryRecipe, GroupsShareTheThreads) {
     if (counts[m] == 0) continue;
     const std::size_t bytes = rows * recipe().row_bytes(256);
     const Problem alone(recipe(), {rows, 256, counts[m]}, {blocks.data() + m * bytes, blocks.data() + (m + 1) * bytes},
-                        activations);
+                        {activations.begin(), activations.begin() + static_cast<std::ptrdiff_t>(counts[m])});
     std::vector<float> out(rows * counts[m]);
     alone.run(reference, out.data(), rows);
     for (std::size_t c = 0; c < counts[m]; ++c, ++next) {
