@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -16,15 +16,21 @@ int run(int argc, char** argv) {
   std::string path;
   std::vector<std::string> rules;
 
-  CLI::App app("Writes a GGUF model of the llama architecture with random weights.");
+  CLI::App app("Writes a GGUF model with random weights.");
   app.option_defaults()->always_capture_default();
   app.add_option("OUT", path, "File to write")->required();
-  app.add_option("--architecture", options.architecture, "Model architecture");
+  app.add_option("--architecture", options.architecture,
+                 fmt::format("Model architecture: {}", fmt::join(juno::random_model::architecture_names(), ", ")));
   app.add_option("--layers", options.layers, "Number of layers");
   app.add_option("--embedding", options.embedding, "Width of the hidden state");
   app.add_option("--feed-forward", options.feed_forward, "Width inside the feed-forward network");
   app.add_option("--heads", options.heads, "Attention heads");
   app.add_option("--kv-heads", options.kv_heads, "Key and value heads");
+  app.add_option("--head-dimension", options.head_dimension,
+                 "Width of a head; 0: the hidden state's, divided by --heads");
+  app.add_option("--experts", options.experts, "Experts of a mixture (qwen3moe); 0: 8");
+  app.add_option("--experts-used", options.experts_used, "Experts that each token goes through; 0: 2");
+  app.add_option("--expert-feed-forward", options.expert_feed_forward, "Width inside an expert; 0: --feed-forward");
   app.add_option("--context", options.context, "Context length that the model claims, in tokens");
   app.add_option("--vocabulary", options.vocabulary, "Number of tokens, at least 259");
   app.add_option("--type", options.default_type, "Weight type of every matrix, such as IQ4_XS");

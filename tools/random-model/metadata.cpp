@@ -2,8 +2,12 @@
 #include <ggml.h>
 #include <gguf.h>
 
+#include <array>
 #include <memory>
+#include <span>
+#include <string>
 #include <string_view>
+#include <variant>
 
 #include "plan.h"
 
@@ -69,40 +73,43 @@ void set_vocabulary(gguf_context* gguf, const Vocabulary& vocabulary) {
   gguf_set_val_bool(gguf, "tokenizer.ggml.add_eos_token", false);
 }
 
-void set_shape(gguf_context* gguf, const Options& options) {
-  gguf_set_val_str(gguf, "general.architecture", "llama");
+void set_shape(gguf_context* gguf, const Plan& plan) {
+  const std::string architecture(plan.architecture->name);
+  gguf_set_val_str(gguf, "general.architecture", architecture.c_str());
   gguf_set_val_str(gguf, "general.name", "random weights");
   gguf_set_val_u32(gguf, "general.quantization_version", GGML_QNT_VERSION);
-  gguf_set_val_u32(gguf, "llama.vocab_size", options.vocabulary);
-  gguf_set_val_u32(gguf, "llama.context_length", options.context);
-  gguf_set_val_u32(gguf, "llama.embedding_length", options.embedding);
-  gguf_set_val_u32(gguf, "llama.block_count", options.layers);
-  gguf_set_val_u32(gguf, "llama.feed_forward_length", options.feed_forward);
-  gguf_set_val_u32(gguf, "llama.rope.dimension_count", options.embedding / options.heads);
-  gguf_set_val_f32(gguf, "llama.rope.freq_base", 10000.0F);
-  gguf_set_val_u32(gguf, "llama.attention.head_count", options.heads);
-  gguf_set_val_u32(gguf, "llama.attention.head_count_kv", options.kv_heads);
-  gguf_set_val_f32(gguf, "llama.attention.layer_norm_rms_epsilon", 1e-5F);
+  for (const std::span<const Key> keys : {common_keys(), plan.architecture->keys}) {
+    for (const Key& key : keys) {
+      const std::string name = architecture + "." + std::string(key.name);
+      if (const auto* number = std::get_if<float>(&key.value)) {
+        gguf_set_val_f32(gguf, name.c_str(), *number);
+      } else if (const auto* count = std::get_if<uint32_t>(&key.value)) {
+        gguf_set_val_u32(gguf, name.c_str(), *count);
+      } else if (const uint64_t size = plan.shape[std::get<Size>(key.value)]; size != 0) {
+        gguf_set_val_u32(gguf, name.c_str(), static_cast<uint32_t>(size));
+      }
+    }
+  }
 }
 
 }  // namespace
 
-Result<Metadata> make_metadata(const Options& options, const std::vector<PlannedTensor>& tensors) {
+Result<Metadata> make_metadata(const Plan& plan) {
   const std::unique_ptr<gguf_context, decltype(&gguf_free)> gguf(gguf_init_empty(), gguf_free);
   const std::unique_ptr<ggml_context, decltype(&ggml_free)> context(
-      ggml_init({.mem_size = ggml_tensor_overhead() * tensors.size(), .mem_buffer = nullptr, .no_alloc = true}),
+      ggml_init({.mem_size = ggml_tensor_overhead() * plan.tensors.size(), .mem_buffer = nullptr, .no_alloc = true}),
       ggml_free);
   if (gguf == nullptr || context == nullptr) {
     return Error{ErrorCode::out_of_memory, kWhat, "metadata", "not enough memory for the header"};
   }
-  set_shape(gguf.get(), options);
-  set_vocabulary(gguf.get(), make_vocabulary(options.vocabulary));
-  for (const PlannedTensor& planned : tensors) {
-    const auto type = static_cast<ggml_type>(planned.type);
-    const auto width = static_cast<int64_t>(planned.width);
-    const auto rows = static_cast<int64_t>(planned.rows);
-    ggml_tensor* const tensor = planned.rows == 0 ? ggml_new_tensor_1d(context.get(), type, width)
-                                                  : ggml_new_tensor_2d(context.get(), type, width, rows);
+  set_shape(gguf.get(), plan);
+  set_vocabulary(gguf.get(), make_vocabulary(static_cast<uint32_t>(plan.shape[Size::vocabulary])));
+  for (const PlannedTensor& planned : plan.tensors) {
+    const int dimensions = 1 + static_cast<int>(planned.rows != 0) + static_cast<int>(planned.matrices != 0);
+    const std::array<int64_t, 3> shape = {static_cast<int64_t>(planned.width), static_cast<int64_t>(planned.rows),
+                                          static_cast<int64_t>(planned.matrices)};
+    ggml_tensor* const tensor =
+        ggml_new_tensor(context.get(), static_cast<ggml_type>(planned.type), dimensions, shape.data());
     ggml_set_name(tensor, planned.name.c_str());
     gguf_add_tensor(gguf.get(), tensor);
   }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
 #include <regex>
 #include <utility>
 
@@ -10,27 +14,93 @@
 namespace juno::random_model {
 namespace {
 
-constexpr uint32_t kMaxLayers = 512;  // LLAMA_MAX_LAYERS of llama.cpp
+constexpr uint32_t kF32 = 0;  // GGUF type id
+
+constexpr uint32_t kMaxLayers = 512;    // LLAMA_MAX_LAYERS of llama.cpp
+constexpr uint32_t kMaxExperts = 1024;  // LLAMA_MAX_EXPERTS
 // Generous for any model, and small enough that no product of sizes overflows.
 constexpr uint32_t kMaxWidth = 1U << 20;
 constexpr uint32_t kMaxVocabulary = 1U << 22;
+
+// Of the architectures that have experts, unless the options say otherwise.
+constexpr uint32_t kExperts = 8;
+constexpr uint32_t kExpertsUsed = 2;
 
 Error invalid(std::string where, std::string why) {
   return {ErrorCode::invalid_argument, kWhat, std::move(where), std::move(why)};
 }
 
-std::string not_in_range(uint64_t value, uint64_t least, uint64_t most) {
-  return std::to_string(value) + " is not between " + std::to_string(least) + " and " + std::to_string(most);
+Result<const Architecture*> find_architecture(std::string_view name) {
+  const auto found = std::ranges::find(known_architectures(), name, &Architecture::name);
+  if (found != known_architectures().end()) return &*found;
+  return Error{ErrorCode::unsupported, kWhat, "architecture",
+               fmt::format("'{}' is not one of: {}", name, fmt::join(architecture_names(), ", "))};
 }
 
-Status check_shape(const Options& options) {
-  if (options.architecture != "llama") {
-    return Error{ErrorCode::unsupported, kWhat, "architecture", "'" + options.architecture + "' is not \"llama\""};
+struct Range {
+  const char* option;
+  uint64_t value, least, most;
+};
+
+Status check_ranges(std::span<const Range> ranges) {
+  for (const auto& [option, value, least, most] : ranges) {
+    if (value < least || value > most) {
+      return invalid(option, fmt::format("{} is not between {} and {}", value, least, most));
+    }
   }
-  const struct {
-    const char* name;
-    uint32_t value, least, most;
-  } ranges[] = {
+  return Done{};
+}
+
+// Rotary position encoding turns pairs of a head's weights, so a head's width is even.
+Status set_heads(Shape& shape, const Options& options) {
+  const uint64_t heads = options.heads;
+  const uint64_t width = options.head_dimension;
+  if (width == 0 && options.embedding % (2 * heads) != 0) {
+    return invalid("embedding",
+                   fmt::format("{} does not divide into {} heads of even width", options.embedding, heads));
+  }
+  if (width % 2 != 0) return invalid("head_dimension", fmt::format("{} is not even", width));
+  if (width * heads > kMaxWidth) {
+    return invalid("head_dimension", fmt::format("{} heads of width {} are wider than {}", heads, width, kMaxWidth));
+  }
+  if (heads % options.kv_heads != 0) {
+    return invalid("kv_heads", fmt::format("{} does not divide {} heads", options.kv_heads, heads));
+  }
+  shape[Size::heads] = heads;
+  shape[Size::kv_heads] = options.kv_heads;
+  shape[Size::explicit_head] = width;
+  shape[Size::head] = width != 0 ? width : options.embedding / heads;
+  shape[Size::queries] = shape[Size::head] * heads;
+  shape[Size::keys] = shape[Size::head] * options.kv_heads;
+  return Done{};
+}
+
+Status set_experts(Shape& shape, const Options& options, const Architecture& architecture) {
+  if (!architecture.has_experts()) {
+    for (const auto& [option, value] : {std::pair{"experts", options.experts},
+                                        {"experts_used", options.experts_used},
+                                        {"expert_feed_forward", options.expert_feed_forward}}) {
+      if (value != 0) return invalid(option, fmt::format("the {} architecture has no experts", architecture.name));
+    }
+    return Done{};
+  }
+  const auto or_default = [](uint32_t value, uint32_t fallback) { return value != 0 ? value : fallback; };
+  const uint32_t experts = or_default(options.experts, kExperts);
+  const uint32_t used = or_default(options.experts_used, std::min(kExpertsUsed, experts));
+  const uint32_t feed_forward = or_default(options.expert_feed_forward, options.feed_forward);
+  shape[Size::experts] = experts;
+  shape[Size::experts_used] = used;
+  shape[Size::expert_feed_forward] = feed_forward;
+  const Range ranges[] = {
+      {"experts", experts, 1, kMaxExperts},
+      {"experts_used", used, 1, experts},
+      {"expert_feed_forward", feed_forward, 1, kMaxWidth},
+  };
+  return check_ranges(ranges);
+}
+
+Result<Shape> make_shape(const Options& options, const Architecture& architecture) {
+  const Range ranges[] = {
       {"layers", options.layers, 1, kMaxLayers},
       {"embedding", options.embedding, 1, kMaxWidth},
       {"feed_forward", options.feed_forward, 1, kMaxWidth},
@@ -39,21 +109,16 @@ Status check_shape(const Options& options) {
       {"context", options.context, 1, 1U << 30},
       {"vocabulary", options.vocabulary, kSmallestVocabulary, kMaxVocabulary},
   };
-  for (const auto& range : ranges) {
-    if (range.value < range.least || range.value > range.most) {
-      return invalid(range.name, not_in_range(range.value, range.least, range.most));
-    }
-  }
-  // Rotary position encoding turns pairs of a head's weights.
-  if (options.embedding % (2 * uint64_t{options.heads}) != 0) {
-    return invalid("embedding", std::to_string(options.embedding) + " does not divide into " +
-                                    std::to_string(options.heads) + " heads of even width");
-  }
-  if (options.heads % options.kv_heads != 0) {
-    return invalid("kv_heads",
-                   std::to_string(options.kv_heads) + " does not divide " + std::to_string(options.heads) + " heads");
-  }
-  return Done{};
+  if (const Status status = check_ranges(ranges); !status.ok()) return status.error();
+  Shape shape;
+  shape[Size::layers] = options.layers;
+  shape[Size::embedding] = options.embedding;
+  shape[Size::feed_forward] = options.feed_forward;
+  shape[Size::context] = options.context;
+  shape[Size::vocabulary] = options.vocabulary;
+  if (const Status status = set_heads(shape, options); !status.ok()) return status.error();
+  if (const Status status = set_experts(shape, options, architecture); !status.ok()) return status.error();
+  return shape;
 }
 
 // Decides the type of each matrix by its name.
@@ -67,7 +132,7 @@ class TypeChoice {
       try {
         choice.rules_.emplace_back(std::regex(pattern), *type);
       } catch (const std::regex_error& error) {
-        return invalid("types", "'" + pattern + "' is not a regular expression: " + error.what());
+        return invalid("types", fmt::format("'{}' is not a regular expression: {}", pattern, error.what()));
       }
     }
     const auto fallback = find(options.default_type);
@@ -86,9 +151,9 @@ class TypeChoice {
  private:
   static Result<const gguf::TensorType*> find(const std::string& name) {
     const gguf::TensorType* type = gguf::find_tensor_type(name);
-    if (type == nullptr) return invalid("types", "'" + name + "' is not a tensor type");
+    if (type == nullptr) return invalid("types", fmt::format("'{}' is not a tensor type", name));
     if (find_weight_format(type->id) == nullptr) {
-      return Error{ErrorCode::unsupported, kWhat, "types", "weights are not stored as " + std::string(type->name)};
+      return Error{ErrorCode::unsupported, kWhat, "types", fmt::format("weights are not stored as {}", type->name)};
     }
     return type;
   }
@@ -97,51 +162,45 @@ class TypeChoice {
   const gguf::TensorType* fallback_ = nullptr;
 };
 
-// Tensor names and shapes of the llama architecture (llama.cpp, src/models/llama.cpp and src/llama-arch.cpp). A matrix
-// gets its type later.
-std::vector<PlannedTensor> list_tensors(const Options& options) {
-  const uint64_t width = options.embedding;
-  const uint64_t kv_width = width / options.heads * options.kv_heads;
+std::vector<PlannedTensor> list_tensors(const Architecture& architecture, const Shape& shape, const TypeChoice& choice,
+                                        bool tied) {
   std::vector<PlannedTensor> tensors;
-  const auto add = [&](std::string name, uint64_t columns, uint64_t rows) {
-    tensors.push_back({std::move(name) + ".weight", 0, columns, rows});
+  const auto add = [&](const std::string& prefix, const TensorPattern& pattern) {
+    std::string name = fmt::format("{}{}.weight", prefix, pattern.name);
+    const bool f32 = pattern.f32 || pattern.rows == Size::none;
+    const uint32_t type = f32 ? kF32 : choice(name).id;
+    tensors.push_back({std::move(name), type, shape[pattern.width], shape[pattern.rows], shape[pattern.matrices]});
   };
-  add("token_embd", width, options.vocabulary);
-  for (uint32_t layer = 0; layer < options.layers; ++layer) {
-    const std::string prefix = "blk." + std::to_string(layer) + ".";
-    add(prefix + "attn_norm", width, 0);
-    add(prefix + "attn_q", width, width);
-    add(prefix + "attn_k", width, kv_width);
-    add(prefix + "attn_v", width, kv_width);
-    add(prefix + "attn_output", width, width);
-    add(prefix + "ffn_norm", width, 0);
-    add(prefix + "ffn_gate", width, options.feed_forward);
-    add(prefix + "ffn_up", width, options.feed_forward);
-    add(prefix + "ffn_down", options.feed_forward, width);
+  add("", {"token_embd", Size::embedding, Size::vocabulary});
+  for (uint64_t layer = 0; layer < shape[Size::layers]; ++layer) {
+    const std::string prefix = fmt::format("blk.{}.", layer);
+    for (const auto& part : architecture.layer) {
+      for (const TensorPattern& pattern : part) add(prefix, pattern);
+    }
   }
-  add("output_norm", width, 0);
-  if (!options.tied) add("output", width, options.vocabulary);
+  add("", {"output_norm", Size::embedding});
+  if (!tied) add("", {"output", Size::embedding, Size::vocabulary});
   return tensors;
 }
 
 }  // namespace
 
-Result<std::vector<PlannedTensor>> plan_tensors(const Options& options) {
-  if (const Status shape = check_shape(options); !shape.ok()) return shape.error();
+Result<Plan> make_plan(const Options& options) {
+  const auto architecture = find_architecture(options.architecture);
+  if (!architecture.ok()) return architecture.error();
+  const auto shape = make_shape(options, **architecture);
+  if (!shape.ok()) return shape.error();
   const auto choice = TypeChoice::create(options);
   if (!choice.ok()) return choice.error();
-  std::vector<PlannedTensor> tensors = list_tensors(options);
-  for (PlannedTensor& tensor : tensors) {
-    if (tensor.rows == 0) continue;  // norms stay F32, type 0
-    const gguf::TensorType& type = (*choice)(tensor.name);
+  Plan plan{*architecture, *shape, list_tensors(**architecture, *shape, *choice, options.tied)};
+  for (const PlannedTensor& tensor : plan.tensors) {
+    const gguf::TensorType& type = *gguf::find_tensor_type(tensor.type);
     if (tensor.width % type.weights_per_block != 0) {
-      return invalid(tensor.name, "row width " + std::to_string(tensor.width) + " is not a multiple of " +
-                                      std::to_string(type.weights_per_block) + ", the block of " +
-                                      std::string(type.name));
+      return invalid(tensor.name, fmt::format("row width {} is not a multiple of {}, the block of {}", tensor.width,
+                                              type.weights_per_block, type.name));
     }
-    tensor.type = type.id;
   }
-  return tensors;
+  return plan;
 }
 
 }  // namespace juno::random_model

@@ -25,7 +25,8 @@ uint64_t tensor_seed(const Options& options, const PlannedTensor& tensor) {
 
 uint64_t tensor_bytes(const PlannedTensor& tensor) {
   const gguf::TensorType& type = *gguf::find_tensor_type(tensor.type);
-  return tensor.width / type.weights_per_block * std::max<uint64_t>(tensor.rows, 1) * type.bytes_per_block;
+  const uint64_t rows = std::max<uint64_t>(tensor.rows, 1) * std::max<uint64_t>(tensor.matrices, 1);
+  return tensor.width / type.weights_per_block * rows * type.bytes_per_block;
 }
 
 Status write_norm(OutputFile& output, const PlannedTensor& tensor, uint64_t seed) {
@@ -53,18 +54,18 @@ Status write_matrix(OutputFile& output, const PlannedTensor& tensor, uint64_t se
 }
 
 Status write_model(const std::filesystem::path& path, const Options& options) {
-  const auto tensors = plan_tensors(options);
-  if (!tensors.ok()) return tensors.error();
+  const auto plan = make_plan(options);
+  if (!plan.ok()) return plan.error();
   OutputFile output(kWhat, path);
   if (Status opened = output.open(); !opened.ok()) return opened;
-  const auto metadata = make_metadata(options, *tensors);
+  const auto metadata = make_metadata(*plan);
   if (!metadata.ok()) return metadata.error();
   if (Status written = output.write(std::as_bytes(std::span(metadata->bytes))); !written.ok()) return written;
 
   std::vector<std::byte> buffer;
   uint64_t position = 0;
-  for (std::size_t i = 0; i < tensors->size(); ++i) {
-    const PlannedTensor& tensor = (*tensors)[i];
+  for (std::size_t i = 0; i < plan->tensors.size(); ++i) {
+    const PlannedTensor& tensor = plan->tensors[i];
     const std::vector<std::byte> padding(metadata->offsets[i] - position);
     if (Status written = output.write(padding); !written.ok()) return written;
     const uint64_t seed = tensor_seed(options, tensor);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,19 +15,29 @@
 
 namespace juno::random_model {
 
+/// What Options::architecture may be: "llama", "qwen3", "gemma3" and the mixture of experts "qwen3moe". Models of each
+/// can be made with all other options left alone.
+std::vector<std::string_view> architecture_names();
+
 /// The shape of the model. The file is a pure function of these values: the same options give the same bytes on every
 /// machine.
 struct Options {
-  std::string architecture = "llama";  ///< only "llama" is known
-  uint32_t layers = 2;                 ///< 1 to 512
-  uint32_t embedding = 256;            ///< width of the hidden state; a multiple of twice the number of heads
-  uint32_t feed_forward = 512;
+  std::string architecture = "llama";
+  uint32_t layers = 2;          ///< 1 to 512
+  uint32_t embedding = 256;     ///< width of the hidden state
+  uint32_t feed_forward = 512;  ///< width inside the feed-forward network
   uint32_t heads = 4;
   uint32_t kv_heads = 2;  ///< divides `heads`
+  /// Width of a head, an even number. 0 shares `embedding` out among the heads, and must give an even number too.
+  uint32_t head_dimension = 0;
+  uint32_t experts = 0;              ///< 1 to 1024, or 0: 8. These three must be 0 without a mixture of experts.
+  uint32_t experts_used = 0;         ///< of them for each token; 0: 2, or 1 if there is no second
+  uint32_t expert_feed_forward = 0;  ///< `feed_forward` of each expert; 0: the same as `feed_forward`
   uint32_t context = 512;
   uint32_t vocabulary = 1003;        ///< number of tokens, at least 259
   std::string default_type = "F16";  ///< name of the type of every matrix that no entry of `types` matches
-  /// (regular expression searched for in the tensor's name, type name); the first match decides. Norms are always F32.
+  /// (regular expression searched for in the tensor's name, type name); the first match decides. Norms and the
+  /// routers of mixtures of experts are always F32.
   std::vector<std::pair<std::string, std::string>> types;
   uint64_t seed = 1;
   bool tied = false;  ///< no output.weight; the token embedding serves as output
