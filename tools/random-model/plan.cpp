@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <regex>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "gguf/tensor_type.h"

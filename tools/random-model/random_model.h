@@ -38,7 +38,7 @@ struct Options {
   std::string default_type = "F16";  ///< name of the type of every matrix that no entry of `types` matches
   /// (regular expression searched for in the tensor's name, type name); the first match decides. Norms and the
   /// routers of mixtures of experts are always F32.
-  std::vector<std::pair<std::string, std::string>> types;
+  std::vector<std::pair<std::string, std::string>> types = {};
   uint64_t seed = 1;
   bool tied = false;  ///< no output.weight; the token embedding serves as output
 };
