@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -15,6 +16,8 @@
 #include <functional>
 #include <iterator>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gguf/reader.h"
@@ -64,7 +67,7 @@ bool holds_weights(const gguf::TensorType& type) {
 }
 
 std::vector<float> dequantise(const std::string& bytes, const gguf::TensorInfo& tensor) {
-  const auto count = tensor.shape[0] * tensor.shape[1];
+  const auto count = tensor.shape[0] * tensor.shape[1] * tensor.shape[2];
   std::vector<float> values(count);
   const char* data = bytes.data() + tensor.offset;
   if (tensor.type == GGML_TYPE_F32) {
@@ -74,6 +77,27 @@ std::vector<float> dequantise(const std::string& bytes, const gguf::TensorInfo& 
         ->to_float(data, values.data(), static_cast<int64_t>(count));
   }
   return values;
+}
+
+// FNV-1a
+uint64_t hash_of(const std::string& bytes) {
+  uint64_t hash = 14695981039346656037U;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return hash;
+}
+
+using TensorShape = std::array<uint64_t, 4>;
+
+// The shape of a tensor; {} if there is none of that name.
+TensorShape shape_of(const gguf::Header& model, const std::string& name) {
+  const gguf::TensorInfo* tensor = model.tensor(name + ".weight");
+  return tensor != nullptr ? tensor->shape : TensorShape{};
+}
+
+double deviation_of(const std::vector<float>& values) {
+  double squares = 0;
+  for (const float value : values) squares += static_cast<double>(value) * value;
+  return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
 // The table of tensor types is written by hand; ggml is the authority.
@@ -111,9 +135,17 @@ TEST_F(RandomModel, BytesAreTheSameOnEveryMachine) {
   Options options;
   options.default_type = "Q4_K";
   options.types = {{"attn_q", "F16"}, {"attn_k", "MXFP4"}, {"attn_v", "Q6_K"}, {"ffn_up", "IQ1_M"}};
-  uint64_t hash = 14695981039346656037U;
-  for (const char c : write(options)) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  EXPECT_EQ(hash, 1716151336342671646U);
+  EXPECT_EQ(hash_of(write(options)), 1716151336342671646U);
+
+  constexpr std::pair<const char*, uint64_t> kPlain[] = {
+      {"llama", 6366987279996714423U},
+      {"qwen3", 173296370509244905U},
+      {"gemma3", 10481639606820383675U},
+      {"qwen3moe", 620542396945281121U},
+  };
+  for (const auto& [architecture, hash] : kPlain) {
+    EXPECT_EQ(hash_of(write({.architecture = architecture})), hash) << architecture;
+  }
 }
 
 TEST_F(RandomModel, HasTheTensorsAndKeysOfALlama) {
@@ -145,6 +177,108 @@ TEST_F(RandomModel, HasTheTensorsAndKeysOfALlama) {
   for (const float value : dequantise(bytes, *model.tensor("output_norm.weight"))) EXPECT_NEAR(value, 1.0F, 0.07F);
   // Only padding follows the last tensor.
   EXPECT_EQ((model.tensors.back().offset + model.tensors.back().bytes + 31) / 32 * 32, bytes.size());
+}
+
+TEST_F(RandomModel, ANameIsEnoughForEveryArchitecture) {
+  EXPECT_EQ(architecture_names(), (std::vector<std::string_view>{"llama", "qwen3", "gemma3", "qwen3moe"}));
+  for (const std::string_view name : architecture_names()) {
+    const Options options{.architecture = std::string(name)};
+    const std::string bytes = write(options);
+    EXPECT_EQ(write(options), bytes) << name;
+    const gguf::Header model = header();
+    const std::string prefix = std::string(name) + ".";
+    EXPECT_EQ(model.string("general.architecture"), name);
+    EXPECT_EQ(model.unsigned_value(prefix + "block_count"), 2U) << name;
+    EXPECT_EQ(model.unsigned_value(prefix + "rope.dimension_count"), 64U) << name;
+    // Left to llama.cpp, which divides the embedding by the heads as we do.
+    EXPECT_FALSE(model.metadata.contains(prefix + "attention.key_length")) << name;
+    EXPECT_EQ((model.tensors.back().offset + model.tensors.back().bytes + 31) / 32 * 32, bytes.size()) << name;
+  }
+}
+
+TEST_F(RandomModel, NormsOfQwen3AndGemma3) {
+  const auto tensors_of = [&](const char* architecture) {
+    (void)write({.architecture = architecture, .layers = 1, .default_type = "Q8_0"});
+    return header();
+  };
+  for (const char* architecture : {"qwen3", "gemma3"}) {
+    const gguf::Header model = tensors_of(architecture);
+    for (const char* norm : {"attn_q_norm", "attn_k_norm"}) {
+      EXPECT_EQ(shape_of(model, std::string("blk.0.") + norm), (TensorShape{64, 1, 1, 1})) << architecture << norm;
+    }
+  }
+  EXPECT_EQ(tensors_of("llama").tensors.size(), 9U + 3);
+  EXPECT_EQ(tensors_of("qwen3").tensors.size(), 9U + 2 + 3);
+  const gguf::Header gemma = tensors_of("gemma3");
+  EXPECT_EQ(gemma.tensors.size(), 9U + 4 + 3);
+  EXPECT_EQ(shape_of(gemma, "blk.0.post_attention_norm"), (TensorShape{256, 1, 1, 1}));
+  EXPECT_EQ(shape_of(gemma, "blk.0.post_ffw_norm"), (TensorShape{256, 1, 1, 1}));
+  EXPECT_EQ(gemma.tensor("blk.0.post_ffw_norm.weight")->type, 0U);
+  EXPECT_EQ(gemma.unsigned_value("gemma3.attention.sliding_window"), 512U);
+}
+
+TEST_F(RandomModel, ExpertsAreStacksOfMatrices) {
+  const Options options{.architecture = "qwen3moe",
+                        .layers = 1,
+                        .experts = 6,
+                        .experts_used = 3,
+                        .expert_feed_forward = 768,
+                        .default_type = "IQ4_XS",
+                        .types = {{"ffn_gate", "Q2_K"}}};
+  const std::string bytes = write(options);
+  const gguf::Header model = header();
+  EXPECT_EQ(shape_of(model, "blk.0.ffn_gate_exps"), (TensorShape{256, 768, 6, 1}));
+  EXPECT_EQ(shape_of(model, "blk.0.ffn_up_exps"), (TensorShape{256, 768, 6, 1}));
+  EXPECT_EQ(shape_of(model, "blk.0.ffn_down_exps"), (TensorShape{768, 256, 6, 1}));
+  EXPECT_EQ(shape_of(model, "blk.0.ffn_gate"), TensorShape{});
+  EXPECT_EQ(model.unsigned_value("qwen3moe.expert_count"), 6U);
+  EXPECT_EQ(model.unsigned_value("qwen3moe.expert_used_count"), 3U);
+  EXPECT_EQ(model.unsigned_value("qwen3moe.expert_feed_forward_length"), 768U);
+
+  const gguf::TensorInfo& router = *model.tensor("blk.0.ffn_gate_inp.weight");
+  EXPECT_EQ(router.shape, (TensorShape{256, 6, 1, 1}));
+  EXPECT_EQ(router.type, 0U);  // F32, although a rule matches its name
+  EXPECT_NEAR(deviation_of(dequantise(bytes, router)), 1 / std::sqrt(256), 0.5 / std::sqrt(256));
+
+  const gguf::TensorInfo& gate = *model.tensor("blk.0.ffn_gate_exps.weight");
+  EXPECT_EQ(gguf::find_tensor_type(gate.type)->name, "Q2_K");
+  const std::vector<float> weights = dequantise(bytes, gate);
+  for (std::size_t expert = 0; expert < 6; ++expert) {
+    const auto first = weights.begin() + static_cast<std::ptrdiff_t>(expert * 256 * 768);
+    const std::vector<float> own(first, first + std::ptrdiff_t{256} * 768);
+    EXPECT_NEAR(deviation_of(own), 1 / std::sqrt(256), 0.5 / std::sqrt(256)) << expert;
+    if (expert > 0) EXPECT_FALSE(std::equal(own.begin(), own.end(), weights.begin())) << expert;
+  }
+}
+
+TEST_F(RandomModel, ExpertsHaveDefaults) {
+  const auto count = [&](const Options& options, const char* key) {
+    (void)write(options);
+    return header().unsigned_value(std::string("qwen3moe.") + key);
+  };
+  const Options plain{.architecture = "qwen3moe", .feed_forward = 320};
+  EXPECT_EQ(count(plain, "expert_count"), 8U);
+  EXPECT_EQ(count(plain, "expert_used_count"), 2U);
+  EXPECT_EQ(count(plain, "expert_feed_forward_length"), 320U);
+  EXPECT_EQ(count({.architecture = "qwen3moe", .experts = 1}, "expert_used_count"), 1U);
+  EXPECT_EQ(count({.architecture = "qwen3moe", .experts_used = 8}, "expert_count"), 8U);
+  (void)write({});
+  EXPECT_FALSE(header().metadata.contains("llama.expert_count"));
+}
+
+TEST_F(RandomModel, HeadsMayBeOfAnyEvenWidth) {
+  for (const std::string_view name : architecture_names()) {
+    (void)write({.architecture = std::string(name), .heads = 3, .kv_heads = 1, .head_dimension = 96});
+    const gguf::Header model = header();
+    const std::string prefix = std::string(name) + ".";
+    for (const char* key : {"attention.key_length", "attention.value_length", "rope.dimension_count"}) {
+      EXPECT_EQ(model.unsigned_value(prefix + key), 96U) << name << " " << key;
+    }
+    EXPECT_EQ(shape_of(model, "blk.1.attn_q"), (TensorShape{256, 288, 1, 1})) << name;
+    EXPECT_EQ(shape_of(model, "blk.1.attn_k"), (TensorShape{256, 96, 1, 1})) << name;
+    EXPECT_EQ(shape_of(model, "blk.1.attn_output"), (TensorShape{288, 256, 1, 1})) << name;
+    if (name != "llama") EXPECT_EQ(shape_of(model, "blk.1.attn_q_norm"), (TensorShape{96, 1, 1, 1})) << name;
+  }
 }
 
 TEST_F(RandomModel, TiedHasNoOutputMatrix) {
@@ -196,6 +330,8 @@ TEST_F(RandomModel, RefusesImpossibleOptions) {
     expect_refused(options, code, words);
   };
   refuse([](Options& o) { o.architecture = "mamba"; }, "architecture", ErrorCode::unsupported);
+  refuse([](Options& o) { o.architecture = "Qwen3"; }, "not one of: llama, qwen3, gemma3, qwen3moe",
+         ErrorCode::unsupported);
   refuse([](Options& o) { o.layers = 0; }, "layers");
   refuse([](Options& o) { o.layers = 513; }, "layers");
   refuse([](Options& o) { o.embedding = 0; }, "embedding");
@@ -223,6 +359,25 @@ TEST_F(RandomModel, RefusesImpossibleOptions) {
         o.feed_forward = 320;
       },
       "blk.0.ffn_down.weight: row width 320");
+}
+
+TEST_F(RandomModel, RefusesImpossibleHeadsAndExperts) {
+  const auto refuse = [&](const Options& options, const std::string& words) {
+    expect_refused(options, ErrorCode::invalid_argument, words);
+  };
+  refuse({.head_dimension = 33}, "head_dimension: 33 is not even");
+  refuse({.head_dimension = 1U << 20}, "head_dimension: 4 heads of width 1048576");
+  for (const char* dense : {"llama", "qwen3", "gemma3"}) {
+    const std::string why = std::string("the ") + dense + " architecture has no experts";
+    refuse({.architecture = dense, .experts = 8}, "experts: " + why);
+    refuse({.architecture = dense, .experts_used = 1}, "experts_used: " + why);
+    refuse({.architecture = dense, .expert_feed_forward = 256}, "expert_feed_forward: " + why);
+  }
+  refuse({.architecture = "qwen3moe", .experts = 1025}, "experts: 1025 is not between 1 and 1024");
+  refuse({.architecture = "qwen3moe", .experts_used = 9}, "experts_used: 9 is not between 1 and 8");
+  refuse({.architecture = "qwen3moe", .expert_feed_forward = 1U << 21}, "expert_feed_forward: 2097152");
+  refuse({.architecture = "qwen3moe", .expert_feed_forward = 300, .default_type = "IQ4_XS"},
+         "blk.0.ffn_down_exps.weight: row width 300");
 }
 
 TEST_F(RandomModel, FailureLeavesNothingBehind) {
