@@ -2,14 +2,13 @@
 #include "juno/inspect.h"
 
 #include <fmt/format.h>
-#include <regex.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 
 #include "base/printable.h"
+#include "choice.h"
 #include "commands.h"
 #include "gguf/tensor_type.h"
 #include "juno/engine.h"
@@ -20,7 +19,8 @@ namespace {
 struct Options {
   std::string file;
   std::string target = "auto";
-  std::string only;
+  std::string show;
+  ChoiceOptions choice;
   std::string order = "file";
   bool json = false;
   bool totals = false;
@@ -28,8 +28,14 @@ struct Options {
 
 /// The machine that the decisions are for: this one, or the one that a target names.
 Target target_for(const std::string& name) {
-  if (name == "sme2") return {.machine = cpu::sme2_machine(), .enabled = true, .isa = {}, .verified = false};
-  return integration::target();
+  Target target = integration::target();
+  if (name == "sme2") {
+    target.machine = cpu::sme2_machine();
+    target.enabled = true;
+    target.isa.clear();
+    target.verified = false;
+  }
+  return target;
 }
 
 std::string shape_text(const std::array<std::uint64_t, 4>& shape) {
@@ -38,25 +44,10 @@ std::string shape_text(const std::array<std::uint64_t, 4>& shape) {
   return text;
 }
 
-/// Keeps the tensors whose names the pattern finds. The system's regular expressions rather than std::regex, whose
-/// recursion ends the process on long patterns and which tries some short ones for ever.
-Status select(Inspection& inspection, const std::string& pattern) {
-  if (pattern.empty()) return Done{};
-  constexpr std::size_t kLongest = 1000;
-  const auto failure = [&](std::string why) {
-    return Error{ErrorCode::invalid_argument, "use --only", pattern.substr(0, 60), std::move(why)};
-  };
-  if (pattern.size() > kLongest) return failure("a pattern of more than 1000 characters");
-  regex_t only{};
-  if (const int code = regcomp(&only, pattern.c_str(), REG_EXTENDED | REG_NOSUB); code != 0) {
-    std::array<char, 200> why{};
-    regerror(code, &only, why.data(), why.size());
-    return failure(why.data());
-  }
-  std::erase_if(inspection.tensors,
-                [&](const auto& tensor) { return regexec(&only, tensor.name.c_str(), 0, nullptr, 0) != 0; });
-  regfree(&only);
-  return Done{};
+/// Keeps the tensors whose names the pattern finds.
+void keep(Inspection& inspection, const Pattern& show) {
+  if (show.empty()) return;
+  std::erase_if(inspection.tensors, [&](const auto& tensor) { return !show.finds(tensor.name); });
 }
 
 /// Tensors with equal keys keep the order of the file.
@@ -138,17 +129,24 @@ Command add_inspect(CLI::App& program) {
   command->add_option("--target", options->target, "Machine to decide for: this one (auto), or sme2")
       ->check(CLI::IsMember({"auto", "sme2"}))
       ->capture_default_str();
-  command->add_option("--only", options->only, "Only tensors whose name this extended regular expression finds");
+  options->choice.add_to(*command);
+  const CLI::Option* show =
+      command
+          ->add_option("--show", options->show, "Show only tensors whose name this extended regular expression finds")
+          ->type_name("REGEX");
   command->add_option("--sort", options->order, "Order of the tensors")
       ->check(CLI::IsMember({"file", "name", "type", "size", "decision"}))
       ->capture_default_str();
   command->add_flag("--totals", options->totals, "Only the totals, no line for each tensor");
   command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");
-  return [options]() -> Status {
+  return [options, show]() -> Status {
+    if (const Status applied = options->choice.apply(); !applied) return applied;
+    const auto shown = show->count() != 0 ? Pattern::compile(options->show, "--show") : Pattern();
+    if (!shown) return shown.error();
     const Target target = target_for(options->target);
     auto inspection = inspect(options->file, target);
     if (!inspection) return inspection.error();
-    if (const Status selected = select(*inspection, options->only); !selected) return selected;
+    keep(*inspection, *shown);
     sort(*inspection, options->order);
     if (options->json) {
       fmt::print("{}", receipt::to_json(inspection->tensors, target));

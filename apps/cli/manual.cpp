@@ -23,6 +23,10 @@ struct Item {
 constexpr Item kEnvironment[] = {
     {"JUNO_ENGINE=juno|native", "The engine, in any program with Juno inside; juno if unset."},
     {"JUNO_ISA=NAME", "Only kernels of this instruction set: those that juno cpu lists, or none."},
+    {"JUNO_ONLY=REGEX",
+     "Compile only tensors whose name this extended regular expression finds; in a program of llama.cpp, which has no "
+     "option for it."},
+    {"JUNO_SKIP=REGEX", "Compile no tensors whose name this one finds."},
     {"JUNO_RECEIPTS=FILE",
      "Write what was decided for each tensor, and what ran, to this file as JSON when the program exits; %p stands for "
      "the process id."},
@@ -39,6 +43,8 @@ constexpr Item kExamples[] = {
     {"juno inspect model.gguf --totals", "What Juno would do with a model on this machine."},
     {"juno inspect model.gguf --target sme2", "The same for a machine with SME2."},
     {"juno run model.gguf -p 'Why is the sky blue?'", "An answer, then what ran."},
+    {"juno inspect model.gguf --skip '^output' --show attn",
+     "What becomes of the attention's tensors, the output left out."},
     {"juno run model.gguf < question.txt", "The prompt from standard input."},
 };
 

@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "base/output_file.h"
+#include "choice.h"
 #include "commands.h"
 #include "gguf/reader.h"
 #include "juno/engine.h"
@@ -32,6 +33,7 @@ struct Options {
   std::string engine;
   std::string logits;
   GenerationOptions generation;
+  ChoiceOptions choice;
   std::uint32_t context = 0;
   int threads = 2;
   bool raw = false;
@@ -104,6 +106,7 @@ Result<std::string> read_prompt(const Options& options) {
 
 Status run_model(const Options& options) {
   if (!options.engine.empty()) integration::set_enabled(options.engine == "juno");
+  if (const Status applied = options.choice.apply(); !applied) return applied;
   // Our reader says exactly what is wrong with a bad file; llama.cpp's log would not.
   if (const auto header = gguf::read_header(options.model); !header) return header.error();
   const auto user = read_prompt(options);
@@ -202,6 +205,7 @@ Command add_run(CLI::App& program) {
       ->capture_default_str();
   command->add_option("--engine", options->engine, "juno or native; default: JUNO_ENGINE, else juno")
       ->check(CLI::IsMember({"juno", "native"}));
+  options->choice.add_to(*command);
   command->add_option("--logits", options->logits, "Write each step's raw float32 logits to this file")
       ->type_name("FILE");
   command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");

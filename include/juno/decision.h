@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "juno/cpu.h"
+#include "juno/pattern.h"
 #include "juno/status.h"
 
 namespace juno {
@@ -25,6 +26,7 @@ struct KernelInfo;
 enum class Reason {
   compiled,     ///< Juno packs and multiplies it
   engine_off,   ///< the native engine was asked for
+  not_chosen,   ///< its name was left out: --only, --skip
   type,         ///< its format has no recipe
   operation,    ///< it is not used in a matrix product that Juno has a kernel for
   shape,        ///< row width or number of dimensions
@@ -60,6 +62,8 @@ struct Target {
   bool enabled = true;    ///< false: the native engine
   std::string isa;        ///< "" for the best, or the name of one instruction set, such as "scalar"
   bool verified = false;  ///< run each kernel's self-test before choosing it (this machine only)
+  Pattern only = {};      ///< unless empty: tensors whose name it does not find stay native
+  Pattern skip = {};      ///< tensors whose name it finds stay native
 };
 
 struct Decision {

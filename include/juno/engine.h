@@ -3,6 +3,8 @@
 // The switches of Juno inside llama.cpp (target juno::llama), one set per process:
 //   JUNO_ENGINE=juno|native   which engine; juno if unset
 //   JUNO_ISA=NAME             only kernels of this instruction set (sme2, scalar; none); the best if unset
+//   JUNO_ONLY=REGEX           only tensors whose name this extended regular expression finds; all if unset
+//   JUNO_SKIP=REGEX           not tensors whose name this one finds
 //   JUNO_RECEIPTS=FILE        write receipts there when the process exits; %p stands for the process id
 #pragma once
 
@@ -25,6 +27,10 @@ Target target();
 
 /// Overrides JUNO_ENGINE. Call before a model is loaded; tensors that were loaded before stay as they are.
 void set_enabled(bool enabled);
+
+/// Override JUNO_ONLY and JUNO_SKIP. Call before a model is loaded.
+void set_only(Pattern only);
+void set_skip(Pattern skip);
 
 /// The first switch with a value that means nothing. Juno then stays off; when a model is loaded, a warning goes to
 /// ggml's log.

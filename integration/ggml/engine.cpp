@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <mutex>
 #include <string_view>
 
 #include "base/output_file.h"
@@ -29,6 +30,9 @@ bool known_isa(std::string_view name) {
 struct Switches {
   std::atomic<bool> enabled{true};
   std::string isa = environment("JUNO_ISA");
+  std::mutex mutex;  ///< of the patterns
+  Pattern only;
+  Pattern skip;
   std::string receipts = environment("JUNO_RECEIPTS");
   std::optional<Error> error;
 
@@ -37,13 +41,32 @@ struct Switches {
     if (engine == "native") {
       enabled = false;
     } else if (!engine.empty() && engine != "juno") {
-      enabled = false;
-      error = Error{ErrorCode::invalid_argument, "read the engine switch", "JUNO_ENGINE=" + engine,
-                    "neither 'juno' nor 'native'; Juno stays off"};
+      fail({ErrorCode::invalid_argument, "read the engine switch", "JUNO_ENGINE=" + engine,
+            "neither 'juno' nor 'native'"});
     } else if (!known_isa(isa)) {
-      enabled = false;
-      error = Error{ErrorCode::invalid_argument, "read the instruction set switch", "JUNO_ISA=" + isa,
-                    "Juno has no kernels of that name; Juno stays off"};
+      fail({ErrorCode::invalid_argument, "read the instruction set switch", "JUNO_ISA=" + isa,
+            "Juno has no kernels of that name"});
+    }
+    read_pattern("JUNO_ONLY", only);
+    read_pattern("JUNO_SKIP", skip);
+  }
+
+  /// The first switch that means nothing is the one that is reported.
+  void fail(Error why) {
+    enabled = false;
+    if (error) return;
+    why.why += "; Juno stays off";
+    error = std::move(why);
+  }
+
+  void read_pattern(const char* name, Pattern& pattern) {
+    const std::string text = environment(name);
+    if (text.empty()) return;
+    auto compiled = Pattern::compile(text, name);
+    if (compiled) {
+      pattern = std::move(compiled).value();
+    } else {
+      fail(compiled.error());
     }
   }
 };
@@ -60,10 +83,23 @@ Target target() {
   Target target = this_machine();
   target.enabled = switches().enabled;
   target.isa = switches().isa;
+  const std::lock_guard lock(switches().mutex);
+  target.only = switches().only;
+  target.skip = switches().skip;
   return target;
 }
 
 void set_enabled(bool enabled) { switches().enabled = enabled; }
+
+void set_only(Pattern only) {
+  const std::lock_guard lock(switches().mutex);
+  switches().only = std::move(only);
+}
+
+void set_skip(Pattern skip) {
+  const std::lock_guard lock(switches().mutex);
+  switches().skip = std::move(skip);
+}
 
 std::optional<Error> switch_error() { return switches().error; }
 

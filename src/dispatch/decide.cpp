@@ -35,6 +35,7 @@ std::string_view to_string(Reason reason) noexcept {
   switch (reason) {
     case Reason::compiled: return "compiled";
     case Reason::engine_off: return "engine-off";
+    case Reason::not_chosen: return "not-chosen";
     case Reason::type: return "type";
     case Reason::operation: return "operation";
     case Reason::shape: return "shape";
@@ -52,6 +53,12 @@ Target this_machine() { return {.machine = cpu::facts(), .enabled = true, .isa =
 
 Decision decide(const TensorFacts& tensor, const Target& target) {
   if (!target.enabled) return {Reason::engine_off, "the native engine was asked for"};
+  if (!target.only.empty() && !target.only.finds(tensor.name)) {
+    return {Reason::not_chosen, fmt::format("its name does not match {}", target.only.source())};
+  }
+  if (target.skip.finds(tensor.name)) {
+    return {Reason::not_chosen, fmt::format("its name matches {}", target.skip.source())};
+  }
   const pack::Recipe* recipe = pack::find_recipe(tensor.type);
   if (recipe == nullptr) return {Reason::type, fmt::format("{} has no recipe", type_name(tensor.type))};
   if (tensor.operation == Operation::get_rows) return {Reason::operation, "used for row look-ups, not products"};

@@ -92,7 +92,12 @@ TEST(Errors, WrongArgumentsAreStatusTwo) {
       {{"compile", model}, "compile"},
       {{"run", model, "--prompt", "x", "--logits", model}, "it is the model"},
       {{"run", model, "--prompt", "x", "--raw", "--system", "y"}, "--raw"},
-      {{"inspect", model, "--only", std::string(40000, '(')}, "1000 characters"},
+      {{"inspect", model, "--show", std::string(40000, '(')}, "1000 characters"},
+      {{"inspect", model, "--only", std::string(100'000, 'a')}, "--only"},
+      {{"inspect", model, "--skip", "((((a{99}){99}){99}){99})"}, "--skip"},
+      {{"run", model, "--prompt", "x", "--only", "["}, "--only"},
+      {{"run", model, "--prompt", "x", "--only", ""}, "empty"},
+      {{"run", model, "--prompt", "x", "--skip", "a{2,1}"}, "--skip"},
       {{"inspect"}, "MODEL"},
       {{"inspect", model, "--target", "sme9"}, "--target"},
       {{"inspect", model, "--nothing"}, "--nothing"},
@@ -116,6 +121,7 @@ TEST(Errors, WrongArgumentsAreStatusTwo) {
       {{"run", model, "--prompt", "x", "--no\n\033[31mthing"}, "\\x0a\\x1b[31mthing"},
       {{"inspect", model, model}, model},
       {{"inspect", model, "--only", "("}, "--only"},
+      {{"inspect", model, "--show", "("}, "--show"},
       {{"completion"}, "SHELL"},
       {{"completion", "dos"}, "SHELL"},
   };
@@ -134,6 +140,12 @@ TEST(Errors, WrongSwitchesAreStatusTwo) {
     EXPECT_TRUE(fails_with(juno({"run", model, "--prompt", "x"}, wrong), 2, part));
     EXPECT_TRUE(fails_with(juno({"inspect", model}, wrong), 2, part));
     EXPECT_TRUE(fails_with(juno({"cpu"}, wrong), 2, part));
+  }
+  for (const char* name : {"JUNO_ONLY", "JUNO_SKIP"}) {
+    for (const std::string& pattern : {std::string("attn_[qk"), std::string(100'000, '(')}) {
+      EXPECT_TRUE(fails_with(juno({"run", model, "--prompt", "x"}, {{name, pattern}}), 2, name));
+      EXPECT_TRUE(fails_with(juno({"inspect", model}, {{name, pattern}}), 2, name));
+    }
   }
 }
 

@@ -228,8 +228,8 @@ std::vector<std::string> names_of(const Json& document) {
   return names;
 }
 
-TEST(Inspect, OnlyAndSort) {
-  const Json only = parse(juno({"inspect", file_of(plain_model()), "--json", "--only", "attn_[qk]", "--sort", "name"}));
+TEST(Inspect, ShowAndSort) {
+  const Json only = parse(juno({"inspect", file_of(plain_model()), "--json", "--show", "attn_[qk]", "--sort", "name"}));
   EXPECT_EQ(names_of(only), (std::vector<std::string>{"blk.0.attn_k.weight", "blk.0.attn_q.weight",
                                                       "blk.1.attn_k.weight", "blk.1.attn_q.weight"}));
   const Json by_size = parse(juno({"inspect", file_of(plain_model()), "--json", "--sort", "size"}));
@@ -239,7 +239,7 @@ TEST(Inspect, OnlyAndSort) {
     last = tensor.at("bytes_native");
   }
   EXPECT_EQ(by_size.at("tensors").size(), plain_model().entries);
-  EXPECT_TRUE(fails_with(juno({"inspect", file_of(plain_model()), "--only", "["}), 2, "--only"));
+  EXPECT_TRUE(fails_with(juno({"inspect", file_of(plain_model()), "--show", "["}), 2, "--show"));
   EXPECT_TRUE(fails_with(juno({"inspect", file_of(plain_model()), "--sort", "weight"}), 2, "--sort"));
 }
 

@@ -64,6 +64,29 @@ TEST(Decide, ReasonsInTheirOrder) {
   EXPECT_EQ(decide(matrix(kIq4Xs, 256, 64), off).reason, Reason::engine_off);
 }
 
+TEST(Decide, TensorsThatAreNotChosen) {
+  const auto reason = [](std::string_view only, std::string_view skip) {
+    Target target = scalar_target();
+    if (!only.empty()) target.only = Pattern::compile(only, "--only").value();
+    if (!skip.empty()) target.skip = Pattern::compile(skip, "JUNO_SKIP").value();
+    return decide(matrix(kIq4Xs, 256, 64), target);  // blk.0.attn_q.weight
+  };
+  EXPECT_TRUE(reason("attn_[qk]", "").compiled());
+  EXPECT_TRUE(reason("", "ffn").compiled());
+  EXPECT_TRUE(reason("attn", "ffn").compiled());
+  const Decision left_out = reason("ffn", "");
+  EXPECT_EQ(left_out.reason, Reason::not_chosen);
+  EXPECT_NE(left_out.detail.find("--only"), std::string::npos) << left_out.detail;
+  EXPECT_EQ(left_out.packed_bytes, 0u);
+  const Decision skipped = reason("attn", "attn_q");
+  EXPECT_EQ(skipped.reason, Reason::not_chosen);
+  EXPECT_NE(skipped.detail.find("JUNO_SKIP"), std::string::npos) << skipped.detail;
+  Target off = scalar_target();
+  off.enabled = false;
+  off.only = Pattern::compile("ffn", "--only").value();
+  EXPECT_EQ(decide(matrix(kIq4Xs, 256, 64), off).reason, Reason::engine_off);
+}
+
 TEST(Decide, UnknownInstructionSetIsNamed) {
   Target target = scalar_target();
   target.isa = "mmx";
