@@ -18,6 +18,7 @@
 #include "gguf/reader.h"
 #include "juno/engine.h"
 #include "juno/receipt.h"
+#include "progress.h"
 #include "session.h"
 #include "signals.h"
 #include "summary.h"
@@ -122,12 +123,16 @@ Status run_model(const Options& options) {
   LogitsFile logits(options.logits);
   if (const Status status = logits.open(); !status) return status;
 
-  const auto session = Session::open({.model = options.model,
-                                      .threads = options.threads,
-                                      .context = options.context,
-                                      .memory_map = !options.no_mmap,
-                                      .log_to_stderr = options.verbose,
-                                      .stop = &StopOnSignal::requested()});
+  std::optional<LoadProgress> progress(std::in_place, stderr, isatty(STDERR_FILENO) != 0);
+  const auto session =
+      Session::open({.model = options.model,
+                     .threads = options.threads,
+                     .context = options.context,
+                     .memory_map = !options.no_mmap,
+                     .log_to_stderr = options.verbose,
+                     .stop = &StopOnSignal::requested(),
+                     .progress = [&](float fraction, double seconds) { progress->update(fraction, seconds); }});
+  progress.reset();
   if (!session) return session.error();
   const bool chat = !options.raw && (*session)->has_chat_template();
   if (!chat && !options.system.empty()) {

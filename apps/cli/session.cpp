@@ -93,8 +93,14 @@ Status Session::load(const SessionOptions& options) {
   model_params.devices = no_devices;
   model_params.n_gpu_layers = 0;
   model_params.load_mode = options.memory_map ? LLAMA_LOAD_MODE_MMAP : LLAMA_LOAD_MODE_NONE;
-  model_params.progress_callback = [](float, void* session) { return !static_cast<Session*>(session)->stopped(); };
-  model_params.progress_callback_user_data = this;
+  const auto on_progress = [this, &options, start = Clock::now()](float fraction) {
+    if (options.progress) options.progress(fraction, seconds_since(start));
+    return !stopped();
+  };
+  model_params.progress_callback = [](float fraction, void* call) {
+    return (*static_cast<decltype(on_progress)*>(call))(fraction);
+  };
+  model_params.progress_callback_user_data = const_cast<void*>(static_cast<const void*>(&on_progress));
   model_.reset(llama_model_load_from_file(path_.c_str(), model_params));
   if (model_ == nullptr) {
     return Error{ErrorCode::unsupported, "load model", path_, llama_log().first_error("llama.cpp refused it")};

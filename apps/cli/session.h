@@ -28,6 +28,8 @@ struct SessionOptions {
   bool log_to_stderr = false;  ///< llama.cpp's log; its first error ends up in Error::why anyway
   /// Set from anywhere, also a signal handler: loading and generating end as soon as they can. May be null.
   const std::atomic<bool>* stop = nullptr;
+  /// Called now and then while the model loads: the fraction of its bytes that are there, and seconds since the start.
+  std::function<void(float fraction, double seconds)> progress = {};
 };
 
 struct GenerationOptions {

@@ -14,48 +14,12 @@
 #include "juno/engine.h"
 #include "juno/inspect.h"
 #include "juno/receipt.h"
-#include "random_model.h"
+#include "model/models.h"
+#include "progress.h"
 #include "session.h"
 
 namespace juno::test {
 namespace {
-
-struct Model {
-  std::string name;
-  random_model::Options options;
-};
-
-std::vector<Model> models() {
-  random_model::Options plain;
-  plain.default_type = "IQ4_XS";
-  random_model::Options tied = plain;
-  tied.tied = true;
-  tied.vocabulary = 515;
-  random_model::Options mixed = plain;
-  mixed.embedding = 512;
-  mixed.feed_forward = 768;
-  mixed.heads = 8;
-  mixed.types = {{"attn_v", "Q6_K"}, {"ffn_down", "Q8_0"}, {"output", "Q4_K"}, {"token_embd", "IQ3_S"}};
-  mixed.seed = 7;
-  // Each of the low-bit formats once among the experts and once in attention.
-  random_model::Options moe{.architecture = "qwen3moe", .experts = 4, .expert_feed_forward = 256};
-  moe.default_type = "IQ4_XS";
-  moe.types = {{R"(blk\.0\.(attn_q|ffn_gate))", "Q2_K"},
-               {R"(blk\.0\.(attn_k|ffn_up))", "IQ2_S"},
-               {R"(blk\.0\.(attn_v|ffn_down))", "IQ2_XS"},
-               {R"(blk\.1\.(attn_q|ffn_gate))", "IQ3_XXS"},
-               {R"(blk\.1\.(attn_k|ffn_up))", "IQ3_S"}};
-  random_model::Options qwen3 = plain;
-  qwen3.architecture = "qwen3";
-  qwen3.head_dimension = 128;
-  qwen3.types = {{"attn_v", "IQ3_XXS"}, {"ffn_down", "Q2_K"}};
-  random_model::Options gemma3 = plain;
-  gemma3.architecture = "gemma3";
-  gemma3.vocabulary = 515;
-  gemma3.tied = true;
-  gemma3.types = {{"attn_v", "IQ2_S"}, {"ffn_down", "IQ2_XS"}};
-  return {{"plain", plain}, {"tied", tied}, {"mixed", mixed}, {"qwen3", qwen3}, {"gemma3", gemma3}, {"moe", moe}};
-}
 
 class EveryModel : public testing::TestWithParam<std::size_t> {
  protected:
@@ -103,7 +67,7 @@ std::vector<receipt::TensorReceipt> receipts_since(std::size_t first) {
 
 #if defined(__aarch64__)  // x86's own code sums in another order below 8 columns
 TEST_P(EveryModel, LogitsEqualNativeBitForBit) {
-  for (const int threads : {1, 2, 4}) {
+  for (const int threads : {1, 2, 3, 8}) {
     const std::vector<float> native = logits(false, threads);
     const std::size_t before = receipt::ledger().snapshot().size();
     const std::vector<float> juno = logits(true, threads);
@@ -176,6 +140,43 @@ TEST_P(EveryModel, InspectSaysWhatTheReceiptsSay) {
   for (const auto& tensor : receipts) loaded.push_back(key(tensor));
   std::sort(loaded.begin(), loaded.end());
   EXPECT_EQ(inspected, loaded);
+}
+
+/// The text that updates at these seconds leave behind.
+std::string progress_text(bool live, std::initializer_list<double> seconds) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* out = open_memstream(&text, &size);
+  {
+    cli::LoadProgress progress(out, live);
+    for (const double second : seconds) progress.update(static_cast<float>(second / 100), second);
+  }
+  std::fclose(out);
+  std::string result(text, size);
+  std::free(text);
+  return result;
+}
+
+TEST(LoadProgress, QuietForASecondThenNotTooOften) {
+  EXPECT_EQ(progress_text(true, {0.1, 0.5, 0.99}), "");
+  EXPECT_EQ(progress_text(false, {0.1, 0.5, 0.99}), "");
+  EXPECT_EQ(progress_text(false, {0.5, 2, 3, 6.9, 8, 50}),
+            "loading and compiling: 2 %\nloading and compiling: 8 %\nloading and compiling: 50 %\n");
+  EXPECT_EQ(progress_text(true, {0.5, 2, 2.1, 3}),
+            "\r\033[Kloading and compiling: 2 %\r\033[Kloading and compiling: 3 %\r\033[K");
+}
+
+TEST_P(EveryModel, LoadingReportsItsProgress) {
+  std::vector<float> fractions;
+  const auto session =
+      cli::Session::open({.model = path_, .threads = 1, .context = 64, .progress = [&](float fraction, double seconds) {
+                            EXPECT_GE(seconds, 0);
+                            fractions.push_back(fraction);
+                          }});
+  ASSERT_TRUE(session.ok()) << session.error().message();
+  ASSERT_FALSE(fractions.empty());
+  EXPECT_TRUE(std::is_sorted(fractions.begin(), fractions.end()));
+  EXPECT_EQ(fractions.back(), 1.0f);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, EveryModel, testing::Range(std::size_t{0}, models().size()),
