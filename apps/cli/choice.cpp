@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "choice.h"
 
+#include "budget/limit.h"
 #include "juno/engine.h"
 
 namespace juno::cli {
@@ -14,6 +15,12 @@ void ChoiceOptions::add_to(CLI::App& command) {
   skip_option_ =
       command.add_option("--skip", skip_, "Compile no tensors whose name this extended regular expression finds")
           ->type_name("REGEX");
+  memory_limit_option_ =
+      command
+          .add_option("--memory-limit", memory_limit_,
+                      "Memory for compiled tensors, such as 500M or 4G: those that gain least stay native; default: "
+                      "what is free, less a reserve")
+          ->type_name("SIZE");
 }
 
 Status ChoiceOptions::apply() const {
@@ -26,6 +33,11 @@ Status ChoiceOptions::apply() const {
     auto skip = Pattern::compile(skip_, "--skip");
     if (!skip) return skip.error();
     integration::set_skip(std::move(skip).value());
+  }
+  if (memory_limit_option_->count() != 0) {
+    const auto limit = budget::parse_limit(memory_limit_, "--memory-limit");
+    if (!limit) return limit.error();
+    integration::set_memory_limit(*limit);
   }
   return Done{};
 }

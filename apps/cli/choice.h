@@ -10,7 +10,7 @@
 
 namespace juno::cli {
 
-/// --only and --skip. Must stay where it is between add_to() and the end of parsing.
+/// --only, --skip and --memory-limit. Must stay where it is between add_to() and the end of parsing.
 class ChoiceOptions {
  public:
   void add_to(CLI::App& command);
@@ -20,8 +20,10 @@ class ChoiceOptions {
  private:
   std::string only_;
   std::string skip_;
+  std::string memory_limit_;
   const CLI::Option* only_option_ = nullptr;
   const CLI::Option* skip_option_ = nullptr;
+  const CLI::Option* memory_limit_option_ = nullptr;
 };
 
 }  // namespace juno::cli

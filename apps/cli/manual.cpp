@@ -27,6 +27,11 @@ constexpr Item kEnvironment[] = {
      "Compile only tensors whose name this extended regular expression finds; in a program of llama.cpp, which has no "
      "option for it."},
     {"JUNO_SKIP=REGEX", "Compile no tensors whose name this one finds."},
+    {"JUNO_MEMORY_LIMIT=SIZE",
+     "Memory that compiled tensors of the process may take together, such as 500M or 4G (units of 1024). Those that "
+     "gain "
+     "least for their bytes stay native. If unset: what the machine, its control groups and the process's limits leave "
+     "free, less an eighth of it and at least 512M for everything else."},
     {"JUNO_RECEIPTS=FILE",
      "Write what was decided for each tensor, and what ran, to this file as JSON when the program exits; %p stands for "
      "the process id."},

@@ -72,6 +72,7 @@ struct Totals {
   double pack_seconds = 0;
   struct Native {
     std::size_t tensors = 0;
+    std::uint64_t bytes = 0;
     std::vector<std::string> details;  ///< each once
   };
   std::map<Reason, Native> native;
@@ -88,6 +89,7 @@ Totals totals_of(const std::vector<receipt::TensorReceipt>& receipts) {
     } else {
       Totals::Native& native = totals.native[receipt.reason];
       ++native.tensors;
+      native.bytes += receipt.native_bytes;
       const auto known = std::find(native.details.begin(), native.details.end(), receipt.detail);
       if (known == native.details.end()) native.details.push_back(receipt.detail);
     }
@@ -120,6 +122,11 @@ std::string summary_text(const RunReport& report) {
   }
   fmt::format_to(line, "\n");
   for (const auto& [reason, native] : totals.native) {
+    if (reason == Reason::budget) {  // each has figures of its own
+      fmt::format_to(line, "  native    {} ({}: no memory left to compile their {:.1f} MiB; --memory-limit)\n",
+                     native.tensors, juno::to_string(reason), static_cast<double>(native.bytes) / (1 << 20));
+      continue;
+    }
     constexpr std::size_t kShown = 3;  // juno inspect has them all
     std::vector<std::string> details = native.details;
     if (details.size() > kShown) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,7 @@ enum class Reason {
   no_kernel,    ///< no kernel for this CPU
   vector_size,  ///< the CPU has SME2, but not with the vector length that the kernels need
   self_test,    ///< the CPU's instructions gave wrong results
+  budget,       ///< (loading) no room in the memory budget for packed tensors
   not_written,  ///< (loading) the tensor has not been written completely
   no_memory,    ///< (loading) no memory to pack it
   bad_scale,    ///< (loading) a block scale is infinite or NaN
@@ -64,6 +66,9 @@ struct Target {
   bool verified = false;  ///< run each kernel's self-test before choosing it (this machine only)
   Pattern only = {};      ///< unless empty: tensors whose name it does not find stay native
   Pattern skip = {};      ///< tensors whose name it finds stay native
+  /// Bytes for all packed tensors of the process together; nothing: what the machine has free. decide() sees one
+  /// tensor, and leaves this to those who see all.
+  std::optional<std::uint64_t> memory_limit = {};
 };
 
 struct Decision {

@@ -5,9 +5,12 @@
 //   JUNO_ISA=NAME             only kernels of this instruction set (sme2, scalar; none); the best if unset
 //   JUNO_ONLY=REGEX           only tensors whose name this extended regular expression finds; all if unset
 //   JUNO_SKIP=REGEX           not tensors whose name this one finds
+//   JUNO_MEMORY_LIMIT=SIZE    what packed tensors of the process may take, such as 4G; what is free, less a reserve, if
+//                             unset
 //   JUNO_RECEIPTS=FILE        write receipts there when the process exits; %p stands for the process id
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -28,9 +31,10 @@ Target target();
 /// Overrides JUNO_ENGINE. Call before a model is loaded; tensors that were loaded before stay as they are.
 void set_enabled(bool enabled);
 
-/// Override JUNO_ONLY and JUNO_SKIP. Call before a model is loaded.
+/// Override JUNO_ONLY, JUNO_SKIP and JUNO_MEMORY_LIMIT. Call before a model is loaded.
 void set_only(Pattern only);
 void set_skip(Pattern skip);
+void set_memory_limit(std::optional<std::uint64_t> bytes);
 
 /// The first switch with a value that means nothing. Juno then stays off; when a model is loaded, a warning goes to
 /// ggml's log.

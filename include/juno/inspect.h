@@ -17,7 +17,8 @@ struct Inspection {
   std::string architecture;      ///< general.architecture, "" if the file does not say
   std::uint64_t file_bytes = 0;  ///< of all parts
   /// One entry per tensor and use, with the decision of decide() and no counts: a token embedding that the model also
-  /// uses as its output matrix appears twice, as llama.cpp makes two tensors of it.
+  /// uses as its output matrix appears twice, as llama.cpp makes two tensors of it. A limit of memory in the target
+  /// leaves out what it leaves out when a process loads this model alone.
   std::vector<receipt::TensorReceipt> tensors;
 };
 

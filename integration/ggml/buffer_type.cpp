@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <deque>
+#include <memory>
 #include <new>
 
 #include "base/bytes.h"
+#include "buffer_budget.h"
 #include "ggml-backend-impl.h"
 #include "ggml-cpu.h"
 #include "ggml-impl.h"
@@ -18,8 +20,14 @@ namespace {
 
 /// What a ggml buffer of ours points to.
 struct Buffer {
-  std::byte* pages;
+  explicit Buffer(std::size_t size) : bytes(size), budget(size != 0), pages(allocate_pages(size)) {}
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { free_pages(pages, bytes); }
+
   std::size_t bytes;
+  BufferBudget budget;
+  std::byte* pages;                // nullptr if there are none
   std::deque<TensorState> states;  // addresses stay valid; ggml fills a buffer from one thread
 };
 
@@ -29,11 +37,7 @@ Decision decision_for(const ggml_tensor* tensor) { return decide(facts_of(tensor
 
 // --- the buffer ---
 
-void free_buffer(ggml_backend_buffer_t buffer) {
-  const Buffer* context = &context_of(buffer);
-  free_pages(context->pages, context->bytes);
-  delete context;
-}
+void free_buffer(ggml_backend_buffer_t buffer) { delete &context_of(buffer); }
 
 void* get_base(ggml_backend_buffer_t buffer) { return context_of(buffer).pages; }
 
@@ -53,9 +57,24 @@ std::size_t offset_in(const TensorState& state, const ggml_tensor* tensor) {
                                   static_cast<const char*>(state.tensor()->data));
 }
 
-void set_tensor(ggml_backend_buffer_t, ggml_tensor* tensor, const void* data, std::size_t offset, std::size_t size) {
+/// Every write from outside of a graph. With the first one all tensors of the buffer are known.
+void write(ggml_backend_buffer_t buffer, ggml_tensor* tensor, const void* data, std::size_t offset, std::size_t size) {
+  Buffer& context = context_of(buffer);
   TensorState& state = *state_of(tensor);
+  try {
+    context.budget.plan(context.states);
+  } catch (const std::bad_alloc&) {
+    // So little memory that it cannot even be shared out; packing will find out for itself.
+    GGML_LOG_ERROR("juno: plan packed weights: no memory for the plan\n");
+  }
+  const bool was_packed = state.content() == Content::packed;
   state.write(data, offset_in(state, tensor) + offset, size);
+  if (!was_packed && state.content() == Content::packed) context.budget.settle(state.decision().packed_bytes);
+}
+
+void set_tensor(ggml_backend_buffer_t buffer, ggml_tensor* tensor, const void* data, std::size_t offset,
+                std::size_t size) {
+  write(buffer, tensor, data, offset, size);
 }
 
 void get_tensor(ggml_backend_buffer_t, const ggml_tensor* tensor, void* data, std::size_t offset, std::size_t size) {
@@ -63,11 +82,10 @@ void get_tensor(ggml_backend_buffer_t, const ggml_tensor* tensor, void* data, st
   state.read(data, offset_in(state, tensor) + offset, size);
 }
 
-void memset_tensor(ggml_backend_buffer_t, ggml_tensor* tensor, std::uint8_t value, std::size_t offset,
+void memset_tensor(ggml_backend_buffer_t buffer, ggml_tensor* tensor, std::uint8_t value, std::size_t offset,
                    std::size_t size) {
-  TensorState& state = *state_of(tensor);
   const std::vector<std::uint8_t> bytes(size, value);
-  state.write(bytes.data(), offset_in(state, tensor) + offset, size);
+  write(buffer, tensor, bytes.data(), offset, size);
 }
 
 void clear(ggml_backend_buffer_t buffer, std::uint8_t value) {
@@ -81,8 +99,8 @@ void clear(ggml_backend_buffer_t buffer, std::uint8_t value) {
 const char* get_name(ggml_backend_buffer_type_t) { return "JUNO"; }
 
 ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t type, std::size_t size) {
-  std::byte* pages = allocate_pages(size);
-  if (pages == nullptr) {
+  auto context = std::make_unique<Buffer>(size);
+  if (context->pages == nullptr) {
     GGML_LOG_ERROR("juno: allocate packed weights: %zu bytes: the system has no memory for them\n", size);
     return nullptr;
   }
@@ -99,7 +117,7 @@ ggml_backend_buffer_t alloc_buffer(ggml_backend_buffer_type_t type, std::size_t 
       .clear = clear,
       .reset = nullptr,
   };
-  return ggml_backend_buffer_init(type, interface, new Buffer{pages, size, {}}, size);
+  return ggml_backend_buffer_init(type, interface, context.release(), size);
 }
 
 std::size_t get_alignment(ggml_backend_buffer_type_t) { return kLineBytes; }

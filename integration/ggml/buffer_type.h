@@ -43,6 +43,8 @@ class TensorState {
   void read(void* data, std::size_t offset, std::size_t size) const noexcept;
   /// New content for a packed tensor that a graph writes into; it stays packed.
   void rewrite(const std::byte* plain) noexcept;
+  /// Leaves the tensor to ggml's own code, for a reason that came up while loading. Call before anything is written.
+  void decline(Reason reason, std::string detail);
   /// Forgets what was written; the bytes in memory are plain from now on.
   void forget() noexcept;
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/output_file.h"
+#include "budget/limit.h"
 #include "dispatch/isa_list.h"
 #include "juno/receipt.h"
 
@@ -30,9 +31,10 @@ bool known_isa(std::string_view name) {
 struct Switches {
   std::atomic<bool> enabled{true};
   std::string isa = environment("JUNO_ISA");
-  std::mutex mutex;  ///< of the patterns
+  std::mutex mutex;  ///< of the next three
   Pattern only;
   Pattern skip;
+  std::optional<std::uint64_t> memory_limit;
   std::string receipts = environment("JUNO_RECEIPTS");
   std::optional<Error> error;
 
@@ -49,6 +51,14 @@ struct Switches {
     }
     read_pattern("JUNO_ONLY", only);
     read_pattern("JUNO_SKIP", skip);
+    if (const std::string limit = environment("JUNO_MEMORY_LIMIT"); !limit.empty()) {
+      const auto bytes = budget::parse_limit(limit, "JUNO_MEMORY_LIMIT");
+      if (bytes) {
+        memory_limit = *bytes;
+      } else {
+        fail(bytes.error());
+      }
+    }
   }
 
   /// The first switch that means nothing is the one that is reported.
@@ -86,6 +96,7 @@ Target target() {
   const std::lock_guard lock(switches().mutex);
   target.only = switches().only;
   target.skip = switches().skip;
+  target.memory_limit = switches().memory_limit;
   return target;
 }
 
@@ -99,6 +110,11 @@ void set_only(Pattern only) {
 void set_skip(Pattern skip) {
   const std::lock_guard lock(switches().mutex);
   switches().skip = std::move(skip);
+}
+
+void set_memory_limit(std::optional<std::uint64_t> bytes) {
+  const std::lock_guard lock(switches().mutex);
+  switches().memory_limit = bytes;
 }
 
 std::optional<Error> switch_error() { return switches().error; }

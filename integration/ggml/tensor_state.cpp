@@ -129,6 +129,11 @@ void TensorState::read(void* data, std::size_t offset, std::size_t size) const n
   }
 }
 
+void TensorState::decline(Reason reason, std::string detail) {
+  decision_ = {.reason = reason, .detail = detail};
+  report(reason, std::move(detail));
+}
+
 void TensorState::forget() noexcept {
   content_ = Content::plain;
   written_ = 0;

@@ -42,6 +42,7 @@ std::string_view to_string(Reason reason) noexcept {
     case Reason::no_kernel: return "no-kernel";
     case Reason::vector_size: return "vector-size";
     case Reason::self_test: return "self-test";
+    case Reason::budget: return "budget";
     case Reason::not_written: return "not-written";
     case Reason::no_memory: return "no-memory";
     case Reason::bad_scale: return "bad-scale";

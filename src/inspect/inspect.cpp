@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "budget/plan.h"
 #include "gguf/reader.h"
 
 namespace juno {
@@ -53,6 +54,29 @@ bool ties_output(const std::vector<gguf::TensorInfo>& tensors, std::string_view 
   return !encoder;
 }
 
+/// What will not be packed for want of memory, if `bytes` are all that the process's packed tensors may take.
+void apply_limit(std::vector<receipt::TensorReceipt>& tensors, std::uint64_t bytes) {
+  std::vector<budget::Candidate> candidates;
+  std::vector<receipt::TensorReceipt*> compiled;
+  for (receipt::TensorReceipt& tensor : tensors) {
+    if (tensor.reason != Reason::compiled) continue;
+    compiled.push_back(&tensor);
+    candidates.push_back({.name = tensor.name,
+                          .native_bytes = tensor.native_bytes,
+                          .packed_bytes = tensor.packed_bytes,
+                          .weights = tensor.shape[0] * tensor.shape[1] * tensor.shape[2] * tensor.shape[3],
+                          .gguf_type = tensor.type});
+  }
+  const std::vector<bool> chosen = budget::choose(candidates, bytes);
+  for (std::size_t i = 0; i < compiled.size(); ++i) {
+    if (chosen[i]) continue;
+    compiled[i]->reason = Reason::budget;
+    compiled[i]->detail = budget::over_budget(candidates[i], bytes);
+    compiled[i]->layout.clear();
+    compiled[i]->packed_bytes = 0;
+  }
+}
+
 }  // namespace
 
 Result<Inspection> inspect(const std::filesystem::path& path, const Target& target) {
@@ -78,6 +102,7 @@ Result<Inspection> inspect(const std::filesystem::path& path, const Target& targ
   if (ties_output(tensors, inspection.architecture)) {
     inspection.tensors.push_back(inspect_tensor(*find(tensors, kEmbedding), Operation::mul_mat, target));
   }
+  if (target.memory_limit) apply_limit(inspection.tensors, *target.memory_limit);
   return inspection;
 }
 
