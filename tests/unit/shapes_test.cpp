@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products of every kind of shape: rows, widths, columns and threads that do and do not divide evenly. Every pair of
+// values of two axes occurs; the whole product runs if JUNO_ALL_SHAPES is set (hours in an emulator).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <set>
+#include <thread>
+
+#include "dispatch/registry.h"
+#include "matmul/matmul.h"
+#include "support/problem.h"
+
+namespace juno::test {
+namespace {
+
+constexpr std::size_t kAxes = 4;
+using Case = std::array<std::size_t, kAxes>;  // rows, width, columns, threads
+
+const std::array<std::vector<std::size_t>, kAxes> kValues = {{
+    {1, 2, 63, 64, 65, 127, 1003, 2048},
+    {256, 768, 2816, 4096, 16384},
+    {1, 2, 3, 8, 9, 33, 512},
+    {1, 2, 3, 8, 64},
+}};
+
+std::size_t cost(const Case& c) { return c[0] * c[1] * c[2]; }
+
+/// The whole product, the cheapest first.
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const std::size_t rows : kValues[0]) {
+    for (const std::size_t width : kValues[1]) {
+      for (const std::size_t columns : kValues[2]) {
+        for (const std::size_t threads : kValues[3]) cases.push_back({rows, width, columns, threads});
+      }
+    }
+  }
+  std::sort(cases.begin(), cases.end(),
+            [](const Case& a, const Case& b) { return std::pair(cost(a), a) < std::pair(cost(b), b); });
+  return cases;
+}
+
+/// Those that have a pair of values which no cheaper one has.
+std::vector<Case> pairwise_cases() {
+  using Pair = std::array<std::size_t, 4>;  // axis, value, axis, value
+  std::set<Pair> seen;
+  std::vector<Case> chosen;
+  for (const Case& c : all_cases()) {
+    bool fresh = false;
+    for (std::size_t a = 0; a < kAxes; ++a) {
+      for (std::size_t b = a + 1; b < kAxes; ++b) fresh |= seen.insert({a, c[a], b, c[b]}).second;
+    }
+    if (fresh) chosen.push_back(c);
+  }
+  return chosen;
+}
+
+std::vector<Case> cases() { return std::getenv("JUNO_ALL_SHAPES") != nullptr ? all_cases() : pairwise_cases(); }
+
+TEST(Shapes, EveryPairOfValuesOccurs) {
+  const auto chosen = pairwise_cases();
+  for (std::size_t a = 0; a < kAxes; ++a) {
+    for (std::size_t b = 0; b < kAxes; ++b) {
+      if (a == b) continue;
+      for (const std::size_t x : kValues[a]) {
+        for (const std::size_t y : kValues[b]) {
+          EXPECT_TRUE(std::any_of(chosen.begin(), chosen.end(), [&](const Case& c) { return c[a] == x && c[b] == y; }));
+        }
+      }
+    }
+  }
+  EXPECT_LT(chosen.size(), all_cases().size() / 4);
+}
+
+/// The best kernel that this machine has for the layout, in the registry itself.
+const kernel::KernelInfo& best_kernel(const layout::Info& layout) {
+  for (const kernel::KernelInfo& kernel : dispatch::registry()) {
+    if (kernel.layout_fingerprint == layout.fingerprint && dispatch::fit(kernel, cpu::facts()) == Reason::compiled) {
+      return kernel;
+    }
+  }
+  ADD_FAILURE() << "no kernel for " << layout.name;
+  return *dispatch::reference_kernel(layout.fingerprint);
+}
+
+TEST_P(EveryRecipe, EveryShape) {
+  const kernel::KernelInfo& kernel = best_kernel(recipe().layout);
+  (void)kernels_under_test();  // that there are some where there must be
+  std::uint64_t seed = 300;
+  for (const auto& [rows, width, columns, threads] : cases()) {
+    const Problem problem(recipe(), {rows, width, columns}, ++seed);
+    Guarded<float> expected(rows * columns);
+    problem.run(*dispatch::reference_kernel(recipe().layout.fingerprint), expected.data(), rows);
+    // Results lie further apart than they are long, as in a part of a wider matrix.
+    const std::size_t stride = rows + 3;
+    Guarded<float> actual(stride * columns);
+    const auto list = problem.columns(actual.data(), stride);
+    const matmul::Group group{0, list};
+    const matmul::Product product{
+        .weights = {&recipe(), problem.packed.data(), {rows, width, 1}}, .kernel = &kernel, .groups = {&group, 1}};
+    receipt::Counters counters(dispatch::registry().size());
+    std::vector<std::thread> pool;
+    for (std::size_t thread = 0; thread < threads; ++thread) {
+      pool.emplace_back([&, t = thread, n = threads] { matmul::multiply_share(product, t, n, counters); });
+    }
+    for (std::thread& thread : pool) thread.join();
+    for (std::size_t c = 0; c < columns; ++c) {
+      ASSERT_TRUE(same_bits(expected.data() + c * rows, actual.data() + c * stride, rows))
+          << problem.shape << ", column " << c << ", " << threads << " threads";
+    }
+    receipt::TensorReceipt receipt;
+    counters.read(receipt);
+    ASSERT_EQ(receipt.kernels.size(), 1u);
+    ASSERT_EQ(receipt.kernels[0].kernel, dispatch::kernel_id(kernel));
+    ASSERT_EQ(receipt.kernels[0].tiles, recipe().layout.tiles(rows));
+  }
+}
+
+/// The end of a very tall matrix, as of a vocabulary: only its last tiles exist here, and only their rows are written.
+TEST_P(EveryRecipe, TailOfATallMatrix) {
+  constexpr std::size_t kTall = 151669;
+  const std::size_t tile = recipe().layout.tile_rows;
+  const std::size_t first = kTall / tile * tile - tile;
+  const Problem problem(recipe(), {kTall - first, 512, 2}, 9);
+  Guarded<float> expected(2 * problem.shape.rows);
+  problem.run(*dispatch::reference_kernel(recipe().layout.fingerprint), expected.data(), problem.shape.rows);
+  auto kernels = kernels_under_test();
+  kernels.push_back(*dispatch::reference_kernel(recipe().layout.fingerprint));
+  for (const kernel::KernelInfo& kernel : kernels) {
+    if (kernel.layout_fingerprint != recipe().layout.fingerprint) continue;
+    Guarded<float> out(2 * kTall);
+    const auto list = problem.columns(out.data(), kTall);
+    kernel::TileJob job = problem.job(list);
+    job.first_row = first;
+    run_kernel(kernel, job);
+    const Guarded<float> untouched(first);
+    for (std::size_t c = 0; c < 2; ++c) {
+      ASSERT_TRUE(same_bits(out.data() + c * kTall, untouched.data(), first)) << dispatch::kernel_id(kernel);
+      ASSERT_TRUE(same_bits(out.data() + c * kTall + first, expected.data() + c * problem.shape.rows, kTall - first));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace juno::test
