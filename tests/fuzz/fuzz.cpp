@@ -15,7 +15,7 @@ namespace juno::fuzz {
 namespace {
 
 /// As many blocks as any tensor has, about.
-constexpr std::size_t kBlocks = 200;
+constexpr std::size_t kBlocks = 130;
 
 /// Found out once for each recipe: it takes a hundred times as long as a block.
 const std::vector<std::size_t>& scale_offsets(const pack::Recipe& recipe) {
