@@ -14,7 +14,7 @@ constexpr const char* kClearLine = "\r\033[K";
 
 LoadProgress::~LoadProgress() {
   if (!live_ || !written_) return;
-  fmt::print(out_, "{}", kClearLine);
+  std::fputs(kClearLine, out_);
   std::fflush(out_);
 }
 

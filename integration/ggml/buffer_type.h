@@ -55,6 +55,7 @@ class TensorState {
   void set_content(const std::byte* plain);
   [[nodiscard]] pack::Shape shape() const noexcept;
   void report(Reason reason, std::string detail);
+  void report_no_memory() noexcept;
 
   ggml_tensor* tensor_;
   Decision decision_;

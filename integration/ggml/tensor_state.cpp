@@ -40,6 +40,14 @@ void TensorState::report(Reason reason, std::string detail) {
   }
 }
 
+void TensorState::report_no_memory() noexcept {
+  try {
+    if (entry_ != nullptr && content_ == Content::plain) report(Reason::no_memory, "no memory to pack it");
+  } catch (...) {
+    GGML_LOG_ERROR("juno: write tensor: %s: no memory for its receipt\n", tensor_->name);
+  }
+}
+
 std::optional<pack::BadRow> TensorState::pack(const std::byte* plain, unsigned threads) {
   const auto start = std::chrono::steady_clock::now();
   const auto bad = pack::pack_tensor(*decision_.recipe, shape(), plain, bytes(), threads);
@@ -49,6 +57,8 @@ std::optional<pack::BadRow> TensorState::pack(const std::byte* plain, unsigned t
 }
 
 void TensorState::set_content(const std::byte* plain) {
+  // A packed tensor counts its calls in its entry: should there be no memory for one, nothing has been touched yet.
+  if (entry_ == nullptr) report(Reason::not_written, "not packed yet");
   if (const auto bad = pack(plain, pack::usable_processors())) {
     const std::string where = tensor_->ne[2] == 1 ? fmt::format("row {}", bad->row)
                                                   : fmt::format("row {} of expert {}", bad->row, bad->matrix);
@@ -98,11 +108,14 @@ void TensorState::write(const void* data, std::size_t offset, std::size_t size) 
     written_ = total;
     set_content(static_cast<const std::byte*>(data));
     release_file_pages(data, size);
-  } catch (const std::bad_alloc&) {
-    // ggml's interface has no way to report this. The content is still consistent: what was there before (a packed
-    // tensor that could not be changed), or plain bytes.
+  } catch (...) {
+    // Only memory can have run out, and ggml's interface has no way to report it. The content stays consistent: what was
+    // there before (a packed tensor that could not be changed), or plain bytes.
+    if (content_ == Content::plain && decision_.compiled() && offset == 0 && size == total) {
+      std::memcpy(bytes(), data, size);
+    }
     GGML_LOG_ERROR("juno: write tensor: %s: no memory to pack it\n", tensor_->name);
-    if (entry_ != nullptr && content_ == Content::plain) report(Reason::no_memory, "no memory to pack it");
+    report_no_memory();
   }
 }
 

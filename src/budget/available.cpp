@@ -44,7 +44,7 @@ std::uint64_t times(std::uint64_t a, std::uint64_t b) noexcept { return b != 0 &
 
 /// The start of a file: none of these is long. "" if it cannot be read.
 std::string text_of(const fs::path& path) {
-  constexpr std::size_t kMost = 64 * 1024;
+  constexpr std::size_t kMost = std::size_t{64} * 1024;
   std::ifstream file(path, std::ios::binary);
   std::string text(kMost, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));

@@ -44,11 +44,16 @@ std::optional<BadRow> pack_tensor(const Recipe& recipe, const Shape& shape, cons
   const std::size_t wanted =
       std::min({std::size_t{threads}, tiles * shape.matrices, 1 + weights / kWeightsWorthAThread});
   std::vector<std::thread> helpers;
-  try {
-    helpers.reserve(wanted);
-    while (helpers.size() + 1 < wanted) helpers.emplace_back(work);
-  } catch (...) {
-    // No memory or no thread to be had: those that run, and this one, do it all.
+  // Without memory or threads to be had, those that run, and this one, do it all.
+  const auto start_one = [&]() noexcept {
+    try {
+      helpers.emplace_back(work);
+      return true;
+    } catch (...) {
+      return false;
+    }
+  };
+  while (helpers.size() + 1 < wanted && start_one()) {
   }
   work();
   for (std::thread& helper : helpers) helper.join();

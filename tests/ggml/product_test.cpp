@@ -181,8 +181,7 @@ TEST_P(EveryRecipe, MixturesOfExpertsEqualStock) {
     ASSERT_EQ(juno.state().content(), Content::packed);
     // The ids are a view into a wider tensor, as the router's top-k makes them.
     const Build build = [&](ggml_context* context, ggml_tensor* weight) {
-      ggml_tensor* columns =
-          ggml_new_tensor_3d(context, GGML_TYPE_F32, width, mixture.shared, mixture.tokens());
+      ggml_tensor* columns = ggml_new_tensor_3d(context, GGML_TYPE_F32, width, mixture.shared, mixture.tokens());
       ggml_tensor* all = ggml_new_tensor_2d(context, GGML_TYPE_I32, mixture.experts + 4, mixture.tokens());
       return ggml_mul_mat_id(context, weight, columns,
                              ggml_view_2d(context, all, mixture.slots, mixture.tokens(), all->nb[1], 0));

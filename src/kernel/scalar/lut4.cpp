@@ -27,11 +27,11 @@ std::int32_t integer_sum(const typename Layout::Values& weights, const Constants
 
 template <class Layout>
 void gemv(const TileJob& job) noexcept {
-  multiply<Layout>(job, [](const typename Layout::Values& weights, const ActivationBlock& y, const Constants& constants,
-                           float acc) {
-    const auto sum = static_cast<float>(integer_sum<Layout>(weights, constants, y.q));
-    return std::fma(half_to_float(weights.d) * y.d, constants.sum_factor * sum, acc);
-  });
+  multiply<Layout>(
+      job, [](const typename Layout::Values& weights, const ActivationBlock& y, const Constants& constants, float acc) {
+        const auto sum = static_cast<float>(integer_sum<Layout>(weights, constants, y.q));
+        return std::fma(half_to_float(weights.d) * y.d, constants.sum_factor * sum, acc);
+      });
 }
 
 }  // namespace

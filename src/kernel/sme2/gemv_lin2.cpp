@@ -94,7 +94,7 @@ struct Lin2Kernel {
     scale_sub_block<kSub + 1>(all, super_block);
     scale_sub_block<kSub + 2>(all, super_block);
     scale_sub_block<kSub + 3>(all, super_block);
-    const svint16_t sums = svld1rq_s16(svptrue_b16(), y.sums + kSub / 8 * 8);
+    const svint16_t sums = svld1rq_s16(svptrue_b16(), y.sums + std::size_t{kSub / 8} * 8);
     add_minima<kSub / 2>(svptrue_b8(), super_block, sums);
     add_minima<kSub / 2 + 1>(svptrue_b8(), super_block, sums);
     if constexpr (kSub + kSumGroups < Lin2::kSubBlocks) add_sub_blocks<kSub + kSumGroups>(super_block, y);

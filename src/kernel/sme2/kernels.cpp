@@ -29,13 +29,15 @@ void run(const TileJob& job) noexcept {
   juno_sme2_call_streaming(kBody, &argument);
 }
 #else
-template <class Layout, auto kBody>
-constexpr void (*run)(const TileJob&) noexcept = nullptr;
 #endif
 
 template <class Layout, auto kBody>
 constexpr KernelInfo gemv() noexcept {
-  return kernel_info<Layout>("gemv", "sme2", {cpu::Feature::sme, cpu::Feature::sme2}, 64, false, run<Layout, kBody>);
+  KernelInfo info = kernel_info<Layout>("gemv", "sme2", {cpu::Feature::sme, cpu::Feature::sme2}, 64, false, nullptr);
+#if defined(__aarch64__)
+  info.run = run<Layout, kBody>;
+#endif
+  return info;
 }
 
 constexpr std::array kKernels = {
