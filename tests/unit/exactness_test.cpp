@@ -130,7 +130,7 @@ std::vector<float> structured_weights(std::size_t rows, std::size_t width) {
 
 TEST_P(EveryRecipe, QuantisedStructuredWeights) {
   ggml_cpu_init();
-  const Shape shape{66, 1024, 1};
+  const Shape shape{66, 512, 1};
   const std::vector<float> weights = structured_weights(shape.rows, shape.width);
   std::vector<float> importance(shape.width);
   for (std::size_t i = 0; i < shape.width; ++i) importance[i] = 1.0f + static_cast<float>(i % 7);
