@@ -109,8 +109,8 @@ void TensorState::write(const void* data, std::size_t offset, std::size_t size) 
     set_content(static_cast<const std::byte*>(data));
     release_file_pages(data, size);
   } catch (...) {
-    // Only memory can have run out, and ggml's interface has no way to report it. The content stays consistent: what was
-    // there before (a packed tensor that could not be changed), or plain bytes.
+    // Only memory can have run out, and ggml's interface has no way to report it. The content stays consistent: what
+    // was there before (a packed tensor that could not be changed), or plain bytes.
     if (content_ == Content::plain && decision_.compiled() && offset == 0 && size == total) {
       std::memcpy(bytes(), data, size);
     }
