@@ -36,6 +36,22 @@ struct GridParts {
   std::uint16_t d;
 };
 
+/// 4-bit numbers, the first in the low nibble of the first byte.
+template <std::size_t kBytes>
+std::array<std::uint8_t, 2 * kBytes> nibbles_of(const std::uint8_t (&bytes)[kBytes]) noexcept {
+  std::array<std::uint8_t, 2 * kBytes> nibbles;
+  for (std::size_t i = 0; i < nibbles.size(); ++i) nibbles[i] = bytes[i / 2] >> 4 * (i % 2) & 0xf;
+  return nibbles;
+}
+
+/// The inverse of nibbles_of().
+template <std::size_t kBytes>
+void set_nibbles(std::uint8_t (&bytes)[kBytes], const std::array<std::uint8_t, 2 * kBytes>& nibbles) noexcept {
+  for (std::size_t i = 0; i < kBytes; ++i) {
+    bytes[i] = static_cast<std::uint8_t>(nibbles[2 * i] | nibbles[2 * i + 1] << 4);
+  }
+}
+
 /// The weights of one block as floats; the bits of ggml's dequantize_row_*.
 template <class F>
 void decode_grid_block(const typename F::Block& block, std::span<float, kGridBlockWeights> out) noexcept {

@@ -45,7 +45,7 @@ struct Iq2S {
       parts.grid[i] = static_cast<std::uint16_t>(block.indices[i] | high << 8);
       parts.signs[i] = block.signs[i];
     }
-    for (std::size_t s = 0; s < 16; ++s) parts.scales[s] = block.scales[s / 2] >> 4 * (s % 2) & 0xf;
+    parts.scales = nibbles_of(block.scales);
     parts.d = block.d;
     return parts;
   }
@@ -58,9 +58,7 @@ struct Iq2S {
       block.qh[i / 4] = static_cast<std::uint8_t>(block.qh[i / 4] | parts.grid[i] >> 8 << 2 * (i % 4));
       block.signs[i] = parts.signs[i];
     }
-    for (std::size_t s = 0; s < 16; s += 2) {
-      block.scales[s / 2] = static_cast<std::uint8_t>(parts.scales[s] | parts.scales[s + 1] << 4);
-    }
+    set_nibbles(block.scales, parts.scales);
     return block;
   }
 

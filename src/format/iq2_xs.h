@@ -42,7 +42,7 @@ struct Iq2Xs {
       parts.grid[i] = block.qs[i] & 511;
       parts.signs[i] = even_signs(block.qs[i] >> 9);
     }
-    for (std::size_t s = 0; s < 16; ++s) parts.scales[s] = block.scales[s / 2] >> 4 * (s % 2) & 0xf;
+    parts.scales = nibbles_of(block.scales);
     parts.d = block.d;
     return parts;
   }
@@ -53,9 +53,7 @@ struct Iq2Xs {
     for (std::size_t i = 0; i < 32; ++i) {
       block.qs[i] = static_cast<std::uint16_t>(parts.grid[i] | (parts.signs[i] & 127) << 9);
     }
-    for (std::size_t s = 0; s < 16; s += 2) {
-      block.scales[s / 2] = static_cast<std::uint8_t>(parts.scales[s] | parts.scales[s + 1] << 4);
-    }
+    set_nibbles(block.scales, parts.scales);
     return block;
   }
 

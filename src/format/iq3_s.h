@@ -44,7 +44,7 @@ struct Iq3S {
       parts.grid[i] = static_cast<std::uint16_t>(block.indices[i] | (block.qh[i / 8] >> i % 8 & 1) << 8);
     }
     for (std::size_t i = 0; i < 32; ++i) parts.signs[i] = block.signs[i];
-    for (std::size_t s = 0; s < 8; ++s) parts.scales[s] = block.scales[s / 2] >> 4 * (s % 2) & 0xf;
+    parts.scales = nibbles_of(block.scales);
     parts.d = block.d;
     return parts;
   }
@@ -57,9 +57,7 @@ struct Iq3S {
       block.qh[i / 8] = static_cast<std::uint8_t>(block.qh[i / 8] | parts.grid[i] >> 8 << i % 8);
     }
     for (std::size_t i = 0; i < 32; ++i) block.signs[i] = parts.signs[i];
-    for (std::size_t s = 0; s < 8; s += 2) {
-      block.scales[s / 2] = static_cast<std::uint8_t>(parts.scales[s] | parts.scales[s + 1] << 4);
-    }
+    set_nibbles(block.scales, parts.scales);
     return block;
   }
 

@@ -1,7 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/problem.h"
 
+#include <thread>
+
+#include "dispatch/registry.h"
+
 namespace juno::test {
+
+receipt::TensorReceipt multiply(const matmul::Product& product, std::size_t threads) {
+  receipt::Counters counters(dispatch::registry().size());
+  std::vector<std::thread> pool;
+  for (std::size_t thread = 0; thread < threads; ++thread) {
+    pool.emplace_back([&, thread] { matmul::multiply_share(product, thread, threads, counters); });
+  }
+  for (std::thread& thread : pool) thread.join();
+  receipt::TensorReceipt receipt;
+  counters.read(receipt);
+  return receipt;
+}
 
 ExactDot exact_dot(const Problem& problem, std::size_t row, std::size_t column) {
   const std::size_t super_blocks = problem.shape.super_blocks();

@@ -7,6 +7,7 @@
 
 #include "kernel/kernel.h"
 #include "layout/activations.h"
+#include "matmul/matmul.h"
 #include "support/data.h"
 #include "support/guarded.h"
 #include "support/kernels_ran.h"
@@ -79,6 +80,9 @@ struct Problem {
       : Problem(recipe, shape, random_blocks(recipe, shape.rows, shape.width, random),
                 random_activations(shape.columns * shape.super_blocks(), random)) {}
 };
+
+/// Computes the product on so many threads of its own; returns what was counted.
+receipt::TensorReceipt multiply(const matmul::Product& product, std::size_t threads);
 
 /// The exact value of one result, and how large its terms are: no sum of them in any order exceeds `magnitude`.
 struct ExactDot {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "dispatch/registry.h"
 #include "support/problem.h"
@@ -25,18 +24,6 @@ std::vector<kernel::KernelInfo> kernels_for(const layout::Info& layout) {
   kernels.push_back(*dispatch::reference_kernel(layout.fingerprint));
   std::erase_if(kernels, [&](const auto& kernel) { return kernel.layout_fingerprint != layout.fingerprint; });
   return kernels;
-}
-
-receipt::TensorReceipt multiply(const matmul::Product& product, std::size_t threads) {
-  receipt::Counters counters(dispatch::registry().size());
-  std::vector<std::thread> pool;
-  for (std::size_t thread = 0; thread < threads; ++thread) {
-    pool.emplace_back([&, thread] { matmul::multiply_share(product, thread, threads, counters); });
-  }
-  for (std::thread& thread : pool) thread.join();
-  receipt::TensorReceipt receipt;
-  counters.read(receipt);
-  return receipt;
 }
 
 TEST_P(EveryRecipe, AnyNumberOfThreadsGivesTheSameBits) {

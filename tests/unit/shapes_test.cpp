@@ -8,10 +8,8 @@
 #include <array>
 #include <cstdlib>
 #include <set>
-#include <thread>
 
 #include "dispatch/registry.h"
-#include "matmul/matmul.h"
 #include "support/problem.h"
 
 namespace juno::test {
@@ -100,20 +98,13 @@ TEST_P(EveryRecipe, EveryShape) {
     Guarded<float> actual(stride * columns);
     const auto list = problem.columns(actual.data(), stride);
     const matmul::Group group{0, list};
-    const matmul::Product product{
-        .weights = {&recipe(), problem.packed.data(), {rows, width, 1}}, .kernel = &kernel, .groups = {&group, 1}};
-    receipt::Counters counters(dispatch::registry().size());
-    std::vector<std::thread> pool;
-    for (std::size_t thread = 0; thread < threads; ++thread) {
-      pool.emplace_back([&, t = thread, n = threads] { matmul::multiply_share(product, t, n, counters); });
-    }
-    for (std::thread& thread : pool) thread.join();
+    const auto receipt = multiply(
+        {.weights = {&recipe(), problem.packed.data(), {rows, width, 1}}, .kernel = &kernel, .groups = {&group, 1}},
+        threads);
     for (std::size_t c = 0; c < columns; ++c) {
       ASSERT_TRUE(same_bits(expected.data() + c * rows, actual.data() + c * stride, rows))
           << problem.shape << ", column " << c << ", " << threads << " threads";
     }
-    receipt::TensorReceipt receipt;
-    counters.read(receipt);
     ASSERT_EQ(receipt.kernels.size(), 1u);
     ASSERT_EQ(receipt.kernels[0].kernel, dispatch::kernel_id(kernel));
     ASSERT_EQ(receipt.kernels[0].tiles, recipe().layout.tiles(rows));
