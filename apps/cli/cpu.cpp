@@ -16,7 +16,7 @@
 #include "dispatch/isa_list.h"
 #include "dispatch/registry.h"
 #include "juno/engine.h"
-#include "layout/layout_list.h"
+#include "pack/recipe_list.h"
 
 namespace juno::cli {
 namespace {
@@ -47,8 +47,9 @@ IsaReport report_isa(const dispatch::Isa& isa, const Target& target) {
     report.kernels.push_back(dispatch::kernel_id(kernel));
     report.built = report.built || kernel.run != nullptr;
     if (report.missing.empty()) report.missing = missing_on(kernel, target.machine);
-    const layout::Info* layout = layout::find_layout(kernel.layout_fingerprint);
-    const dispatch::Choice choice = dispatch::choose_kernel(*layout, target.machine, target.isa);
+  }
+  for (const pack::Recipe& recipe : pack::recipes()) {
+    const dispatch::Choice choice = dispatch::choose_kernel(recipe.gguf_type, target.machine, target.isa);
     report.selected = report.selected || (choice.kernel != nullptr && choice.kernel->isa == isa.name);
   }
   const bool reference = !isa.kernels().empty() && isa.kernels().front().reference;

@@ -13,7 +13,22 @@
 
 namespace juno::cpu {
 
-enum class Feature : unsigned { dotprod, i8mm, sve, sme, sme2, sme_fa64 };
+enum class Feature : unsigned {
+  dotprod,
+  i8mm,
+  sve,
+  sme,
+  sme2,
+  sme_fa64,
+  avx2,
+  fma,
+  f16c,
+  avxvnni,
+  avx512f,
+  avx512bw,
+  avx512vl,
+  avx512vnni
+};
 
 /// All features with the name that people see, in the order of the enum.
 struct FeatureName {
@@ -21,8 +36,13 @@ struct FeatureName {
   std::string_view name;
 };
 inline constexpr FeatureName kFeatureNames[] = {
-    {Feature::dotprod, "dotprod"}, {Feature::i8mm, "i8mm"}, {Feature::sve, "sve"},
-    {Feature::sme, "sme"},         {Feature::sme2, "sme2"}, {Feature::sme_fa64, "sme_fa64"},
+    {Feature::dotprod, "dotprod"},   {Feature::i8mm, "i8mm"},
+    {Feature::sve, "sve"},           {Feature::sme, "sme"},
+    {Feature::sme2, "sme2"},         {Feature::sme_fa64, "sme_fa64"},
+    {Feature::avx2, "avx2"},         {Feature::fma, "fma"},
+    {Feature::f16c, "f16c"},         {Feature::avxvnni, "avxvnni"},
+    {Feature::avx512f, "avx512f"},   {Feature::avx512bw, "avx512bw"},
+    {Feature::avx512vl, "avx512vl"}, {Feature::avx512vnni, "avx512vnni"},
 };
 
 class FeatureSet {

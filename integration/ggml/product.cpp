@@ -2,6 +2,8 @@
 #include "product.h"
 
 #include <algorithm>
+#include <atomic>
+#include <new>
 #include <span>
 
 #include "base/bytes.h"
@@ -37,8 +39,9 @@ std::size_t most_groups(const ggml_tensor* op) {
 /// The parts of the work buffer.
 struct Work {
   static constexpr std::size_t bytes(const ggml_tensor* op) {
-    return 3 * kLineBytes + activation_columns(op) * column_blocks(op) * sizeof(ActivationBlock) +
-           product_columns(op) * sizeof(Column) + most_groups(op) * sizeof(Group);
+    return 4 * kLineBytes + sizeof(std::atomic<std::size_t>) +
+           activation_columns(op) * column_blocks(op) * sizeof(ActivationBlock) + product_columns(op) * sizeof(Column) +
+           most_groups(op) * sizeof(Group);
   }
 
   Work(void* start, const ggml_tensor* op) {
@@ -51,11 +54,13 @@ struct Work {
     take(activations, activation_columns(op) * column_blocks(op));
     take(columns, product_columns(op));
     take(groups, most_groups(op));
+    take(next_part, 1);
   }
 
   ActivationBlock* activations = nullptr;
   Column* columns = nullptr;
   Group* groups = nullptr;
+  std::atomic<std::size_t>* next_part = nullptr;
 };
 
 /// Rounds the columns to 8 bits with ggml's own routine; threads share the blocks of each column.
@@ -158,6 +163,7 @@ void compute_product(const ggml_compute_params* params, ggml_tensor* op) {
   const Work work(params->wdata, op);
   quantise_columns(params, op, work.activations);
   if (params->ith == 0) {
+    new (work.next_part) std::atomic<std::size_t>(0);
     if (op->op == GGML_OP_MUL_MAT_ID) {
       list_expert_products(op, work);
     } else {
@@ -165,9 +171,11 @@ void compute_product(const ggml_compute_params* params, ggml_tensor* op) {
     }
   }
   ggml_barrier(params->threadpool);
-  const matmul::Product product{
-      .weights = state.packed(), .kernel = state.decision().kernel, .groups = {work.groups, most_groups(op)}};
-  matmul::multiply_share(product, size(params->ith), size(params->nth), state.counters());
+  const matmul::Product product{.weights = state.packed(),
+                                .kernel = state.decision().kernel,
+                                .groups = {work.groups, most_groups(op)},
+                                .next_part = work.next_part};
+  matmul::multiply_share(product, size(params->nth), state.counters());
 }
 
 }  // namespace juno::integration

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Machines without kernels so far.
+// Machines without kernels.
 #include "cpu/probe.h"
 
 namespace juno::cpu {
 
-Facts probe() {
-#if defined(__x86_64__)
-  return {.architecture = "x86-64"};
-#else
-  return {.architecture = "other"};
-#endif
-}
+Facts probe() { return {.architecture = "other"}; }
 
 bool prepare_streaming(unsigned) noexcept { return false; }
 

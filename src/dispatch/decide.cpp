@@ -24,6 +24,15 @@ bool passes_self_test(const kernel::KernelInfo& kernel) {
   return results[&kernel] = dispatch::self_test(kernel);
 }
 
+/// Of all kernels that share `kernel`'s layout and instruction set, the first that fails; nullptr if none does.
+const kernel::KernelInfo* failing_kernel(const kernel::KernelInfo& kernel) {
+  for (const kernel::KernelInfo& each : dispatch::registry()) {
+    if (each.layout_fingerprint != kernel.layout_fingerprint || each.isa != kernel.isa) continue;
+    if (!passes_self_test(each)) return &each;
+  }
+  return nullptr;
+}
+
 std::string type_name(std::uint32_t type) {
   const gguf::TensorType* known = gguf::find_tensor_type(type);
   return known != nullptr ? std::string(known->name) : fmt::format("type {}", type);
@@ -60,8 +69,8 @@ Decision decide(const TensorFacts& tensor, const Target& target) {
   if (target.skip.finds(tensor.name)) {
     return {Reason::not_chosen, fmt::format("its name matches {}", target.skip.source())};
   }
-  const pack::Recipe* recipe = pack::find_recipe(tensor.type);
-  if (recipe == nullptr) return {Reason::type, fmt::format("{} has no recipe", type_name(tensor.type))};
+  if (pack::find_recipe(tensor.type) == nullptr)
+    return {Reason::type, fmt::format("{} has no recipe", type_name(tensor.type))};
   if (tensor.operation == Operation::get_rows) return {Reason::operation, "used for row look-ups, not products"};
   if (tensor.operation != Operation::mul_mat && tensor.operation != Operation::mul_mat_id) {
     return {Reason::operation, "not used in a matrix product"};
@@ -75,11 +84,14 @@ Decision decide(const TensorFacts& tensor, const Target& target) {
     return {Reason::shape, "larger than any memory"};
   }
 
-  const dispatch::Choice choice = dispatch::choose_kernel(recipe->layout, target.machine, target.isa);
+  const dispatch::Choice choice = dispatch::choose_kernel(tensor.type, target.machine, target.isa);
   if (choice.kernel == nullptr) return {choice.reason, choice.detail};
-  if (target.verified && !choice.kernel->reference && !passes_self_test(*choice.kernel)) {
-    return {Reason::self_test, fmt::format("{} gave wrong results on this CPU", dispatch::kernel_id(*choice.kernel))};
+  if (target.verified && !choice.kernel->reference) {
+    if (const kernel::KernelInfo* failed = failing_kernel(*choice.kernel)) {
+      return {Reason::self_test, fmt::format("{} gave wrong results on this CPU", dispatch::kernel_id(*failed))};
+    }
   }
+  const pack::Recipe* recipe = choice.recipe;
   return {Reason::compiled, fmt::format("{} by {}", recipe->layout.name, dispatch::kernel_id(*choice.kernel)), recipe,
           choice.kernel, matrices * recipe->layout.matrix_bytes(rows, width)};
 }

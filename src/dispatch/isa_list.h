@@ -10,14 +10,22 @@
 #include "kernel/kernel.h"
 #include "kernel/scalar/kernels.h"
 #include "kernel/sme2/kernels.h"
+#include "kernel/x86/kernels.h"
 
 namespace juno::dispatch {
 
 struct Isa {
   std::string_view name;
+  std::string_view architecture;  ///< as in cpu::Facts; "" for every machine
   std::span<const kernel::KernelInfo> (*kernels)() noexcept;
 };
 
-inline constexpr std::array kIsas = {Isa{"sme2", kernel::sme2::kernels}, Isa{"scalar", kernel::scalar::kernels}};
+inline constexpr std::array kIsas = {
+    Isa{"sme2", "arm64", kernel::sme2::kernels},             //
+    Isa{"avx512", "x86-64", kernel::x86::avx512_kernels},    //
+    Isa{"avxvnni", "x86-64", kernel::x86::avxvnni_kernels},  //
+    Isa{"avx2", "x86-64", kernel::x86::avx2_kernels},        //
+    Isa{"scalar", "", kernel::scalar::kernels},
+};
 
 }  // namespace juno::dispatch

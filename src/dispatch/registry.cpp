@@ -7,8 +7,18 @@
 #include <vector>
 
 #include "dispatch/isa_list.h"
+#include "pack/recipe_list.h"
 
 namespace juno::dispatch {
+namespace {
+
+std::string_view architecture_of(const kernel::KernelInfo& kernel) {
+  const auto* isa =
+      std::find_if(kIsas.begin(), kIsas.end(), [&](const Isa& known) { return known.name == kernel.isa; });
+  return isa->architecture;
+}
+
+}  // namespace
 
 std::span<const kernel::KernelInfo> registry() {
   // Never destroyed: exit handlers still read it.
@@ -42,24 +52,36 @@ Reason fit(const kernel::KernelInfo& kernel, const cpu::Facts& machine) noexcept
                                                                                        : Reason::vector_size;
 }
 
-Choice choose_kernel(const layout::Info& layout, const cpu::Facts& machine, std::string_view isa) {
+const kernel::KernelInfo& kernel_for(const kernel::KernelInfo& kernel, std::size_t columns) {
+  const kernel::KernelInfo* best = &kernel;
+  for (const kernel::KernelInfo& other : registry()) {
+    if (other.layout_fingerprint != kernel.layout_fingerprint || other.isa != kernel.isa) continue;
+    if (best->from_columns < other.from_columns && other.from_columns <= columns) best = &other;
+  }
+  return *best;
+}
+
+Choice choose_kernel(std::uint32_t gguf_type, const cpu::Facts& machine, std::string_view isa) {
   Choice choice;
   if (!isa.empty() && std::none_of(kIsas.begin(), kIsas.end(), [&](const Isa& known) { return known.name == isa; })) {
     choice.detail = fmt::format("there is no instruction set named '{}'", isa);
     return choice;
   }
   for (const kernel::KernelInfo& kernel : registry()) {
-    if (kernel.layout_fingerprint != layout.fingerprint) continue;
     if (isa.empty() ? kernel.reference : kernel.isa != isa) continue;
-    choice.reason = fit(kernel, machine);
-    if (choice.reason == Reason::compiled) return {&kernel, Reason::compiled, {}};
+    const pack::Recipe* recipe = pack::find_recipe(gguf_type, kernel.layout_fingerprint);
+    if (recipe == nullptr) continue;
+    const Reason reason = fit(kernel, machine);
+    if (reason == Reason::compiled) return {&kernel, recipe, Reason::compiled, {}};
+    if (isa.empty() && architecture_of(kernel) != machine.architecture) continue;  // says nothing about this machine
+    choice.reason = reason;
     choice.detail =
-        choice.reason == Reason::no_kernel
+        reason == Reason::no_kernel
             ? fmt::format("no kernel for this CPU, which has no {}", machine.features.first_missing(kernel.required))
             : fmt::format("no kernel for streaming vectors of {} bits, only for {}", 8 * machine.streaming_vector_bytes,
                           8 * kernel.streaming_vector_bytes);
   }
-  if (choice.detail.empty()) choice.detail = fmt::format("no kernel for layout {}", layout.name);
+  if (choice.detail.empty()) choice.detail = "no kernel for CPUs of this kind";
   return choice;
 }
 

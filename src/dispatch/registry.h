@@ -9,6 +9,7 @@
 #include "juno/cpu.h"
 #include "juno/decision.h"
 #include "kernel/kernel.h"
+#include "pack/recipe.h"
 
 namespace juno::dispatch {
 
@@ -30,15 +31,20 @@ bool self_test(const kernel::KernelInfo& kernel);
 /// streaming vectors have another length.
 Reason fit(const kernel::KernelInfo& kernel, const cpu::Facts& machine) noexcept;
 
-/// A kernel, or the reason why there is none.
+/// Of the kernels of `kernel`'s layout and instruction set, the one meant for so many columns.
+const kernel::KernelInfo& kernel_for(const kernel::KernelInfo& kernel, std::size_t columns);
+
+/// A kernel for few columns and the recipe for its layout, or the reason why there is none.
 struct Choice {
   const kernel::KernelInfo* kernel = nullptr;
+  const pack::Recipe* recipe = nullptr;
   Reason reason = Reason::no_kernel;
   std::string detail;
 };
 
-/// The first kernel in registry order that has the layout's fingerprint and that the machine can run. `isa` narrows the
-/// search to one instruction set ("" for all); only then are reference kernels considered.
-Choice choose_kernel(const layout::Info& layout, const cpu::Facts& machine, std::string_view isa);
+/// The first kernel in registry order for whose layout there is a recipe from this format and that the machine can run:
+/// so each instruction set chooses the layout. `isa` narrows the search to one instruction set ("" for all); only then
+/// are reference kernels considered.
+Choice choose_kernel(std::uint32_t gguf_type, const cpu::Facts& machine, std::string_view isa);
 
 }  // namespace juno::dispatch

@@ -20,10 +20,13 @@ class Numbers {
   std::uint32_t state_ = 1;
 };
 
-/// One tile and a bit, two super-blocks, two columns: every path of a kernel that has no tail code of its own.
+/// One tile and a bit, two super-blocks, one column more than a kernel is meant for.
 struct Problem {
-  explicit Problem(const layout::Info& layout)
-      : rows(layout.tile_rows + 3), tiles(layout.matrix_bytes(rows, kWidth)), activations(kColumns * kBlocks) {
+  Problem(const layout::Info& layout, std::size_t column_count)
+      : rows(layout.tile_rows + 3),
+        column_count(column_count),
+        tiles(layout.matrix_bytes(rows, kWidth)),
+        activations(column_count * kBlocks) {
     Numbers numbers;
     const std::size_t tile_count = layout.tiles(rows);
     for (std::size_t i = 0; i < tiles.size(); ++i) tiles.data()[i] = static_cast<std::byte>(numbers.next());
@@ -52,26 +55,29 @@ struct Problem {
 
   std::vector<float> run(const kernel::KernelInfo& kernel) const {
     layout::Constants constants{{}, 0.5f, 0.25f};
-    for (std::size_t i = 0; i < constants.table.size(); ++i) {
-      constants.table[i] = static_cast<std::int8_t>(17 * static_cast<int>(i) - 127);
+    for (std::size_t i = 0; i < 8; ++i) {  // some layouts have signs: the second half of their tables is negative
+      constants.table[i] = static_cast<std::int8_t>(17 * static_cast<int>(i) + 8);
+      constants.table[i + 8] = static_cast<std::int8_t>(-constants.table[i]);
     }
-    std::vector<float> out(kColumns * rows);
-    std::array<kernel::Column, kColumns> columns;
-    for (std::size_t c = 0; c < kColumns; ++c) columns[c] = {activations.data() + c * kBlocks, out.data() + c * rows};
+    std::vector<float> out(column_count * rows);
+    std::vector<kernel::Column> columns;
+    for (std::size_t c = 0; c < column_count; ++c) {
+      columns.push_back({activations.data() + c * kBlocks, out.data() + c * rows});
+    }
     kernel.run({.tiles = tiles.data(),
                 .first_row = 0,
                 .rows = rows,
                 .super_blocks = kBlocks,
                 .constants = &constants,
                 .columns = columns.data(),
-                .column_count = kColumns});
+                .column_count = column_count});
     return out;
   }
 
   static constexpr std::size_t kBlocks = 2;
   static constexpr std::size_t kWidth = kBlocks * layout::kSuperBlockWeights;
-  static constexpr std::size_t kColumns = 2;
   std::size_t rows;
+  std::size_t column_count;
   AlignedBytes tiles;
   std::vector<layout::ActivationBlock> activations;
 };
@@ -83,7 +89,7 @@ bool self_test(const kernel::KernelInfo& kernel) {
   const kernel::KernelInfo* reference = reference_kernel(kernel.layout_fingerprint);
   if (layout == nullptr || reference == nullptr || kernel.run == nullptr) return false;
   if (kernel.streaming_vector_bytes != 0 && !cpu::prepare_streaming(kernel.streaming_vector_bytes)) return false;
-  const Problem problem(*layout);
+  const Problem problem(*layout, kernel.from_columns + 1);
   const std::vector<float> expected = problem.run(*reference);
   const std::vector<float> actual = problem.run(kernel);
   return std::equal(expected.begin(), expected.end(), actual.begin(), [](float a, float b) {

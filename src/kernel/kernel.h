@@ -51,6 +51,7 @@ struct KernelInfo {
   cpu::FeatureSet required;
   unsigned streaming_vector_bytes;           ///< exact length that the thread must have; 0: not a streaming kernel
   bool reference;                            ///< a specification, chosen only when asked for by name
+  std::size_t from_columns;                  ///< the fewest columns that it is meant for; right for any number
   void (*run)(const TileJob& job) noexcept;  ///< null if this build is for machines that cannot have `required`
 };
 
@@ -59,8 +60,8 @@ template <class Layout>
 constexpr KernelInfo kernel_info(std::string_view operation, std::string_view isa, cpu::FeatureSet required,
                                  unsigned streaming_vector_bytes, bool reference,
                                  void (*run)(const TileJob&) noexcept) noexcept {
-  return {operation, Layout::kName,          isa,       layout::fingerprint<Layout>(),
-          required,  streaming_vector_bytes, reference, run};
+  return {operation, Layout::kName, isa, layout::fingerprint<Layout>(), required, streaming_vector_bytes, reference, 1,
+          run};
 }
 
 }  // namespace juno::kernel

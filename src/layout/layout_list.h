@@ -9,11 +9,14 @@
 #include <type_traits>
 
 #include "layout/lin2.h"
+#include "layout/lin2w.h"
+#include "layout/lut3w.h"
 #include "layout/lut4.h"
+#include "layout/lut4w.h"
 
 namespace juno::layout {
 
-using LayoutList = std::tuple<Lut4, Lut4S16, Lin2>;
+using LayoutList = std::tuple<Lut4, Lut4S16, Lin2, Lut4W, Lut4S16W, Lut3W, Lin2W>;
 
 inline constexpr auto kLayouts = []<class... Layout>(std::type_identity<std::tuple<Layout...>>) {
   return std::array{info<Layout>()...};

@@ -20,8 +20,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/half.h"
 #include "layout/layout.h"
+#include "layout/values.h"
 
 namespace juno::layout {
 
@@ -71,23 +71,7 @@ struct Lin2 {
   static constexpr std::size_t d_offset(std::size_t row) noexcept { return kDOffset + 2 * row; }
   static constexpr std::size_t dmin_offset(std::size_t row) noexcept { return kDMinOffset + 2 * row; }
 
-  /// What the layout stores of one row's super-block, apart from where.
-  struct Values {
-    /// 2-bit codes of the columns 4g .. 4g+3 in element g, the first column in the lowest bits.
-    std::array<std::uint8_t, kSuperBlockWeights / kGroupColumns> codes;
-    std::array<std::uint8_t, kSubBlocks> scales;  ///< 0 .. 15
-    std::array<std::uint8_t, kPairs> minima;      ///< two of 0 .. 15, the even sub-block's in the low nibble
-    std::uint16_t d;                              ///< bits of half floats
-    std::uint16_t dmin;
-
-    [[nodiscard]] constexpr unsigned code(std::size_t column) const noexcept {
-      return codes[column / kGroupColumns] >> 2 * (column % kGroupColumns) & 3;
-    }
-    [[nodiscard]] constexpr unsigned minimum(std::size_t sub) const noexcept {
-      return minima[sub / 2] >> 4 * (sub % 2) & 0xf;
-    }
-    [[nodiscard]] constexpr bool finite() const noexcept { return is_finite_half(d) && is_finite_half(dmin); }
-  };
+  using Values = Lin2Values;
 
   /// Writes one row's share of the super-block at `super_block`, whose bytes need not be set before.
   static void write(std::byte* super_block, std::size_t row, const Values& values) noexcept {

@@ -23,8 +23,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/half.h"
 #include "layout/layout.h"
+#include "layout/values.h"
 
 namespace juno::layout {
 
@@ -63,18 +63,7 @@ struct Lut4Of {
   }
   static constexpr std::size_t d_offset(std::size_t row) noexcept { return kDOffset + 2 * row; }
 
-  /// What the layout stores of one row's super-block, apart from where.
-  struct Values {
-    /// 4-bit codes of the columns 4g .. 4g+3 in element g, the first column in the lowest bits.
-    std::array<std::uint16_t, kSuperBlockWeights / kGroupColumns> codes;
-    std::array<std::int8_t, kSubBlocks> scales;
-    std::uint16_t d;  ///< bits of a half float
-
-    [[nodiscard]] constexpr unsigned code(std::size_t column) const noexcept {
-      return codes[column / kGroupColumns] >> 4 * (column % kGroupColumns) & 0xf;
-    }
-    [[nodiscard]] constexpr bool finite() const noexcept { return is_finite_half(d); }
-  };
+  using Values = Lut4Values<kSubBlocks>;
 
   /// Writes one row's share of the super-block at `super_block`, whose bytes need not be set before.
   static void write(std::byte* super_block, std::size_t row, const Values& values) noexcept {

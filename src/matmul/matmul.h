@@ -3,6 +3,7 @@
 // Products of packed matrices with columns of activations, shared among threads; the only caller of kernels.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <span>
 
@@ -34,14 +35,15 @@ struct Group {
 /// For each group and column: out[row] = sum over the width of weights * activations.
 struct Product {
   PackedTensor weights;
-  const kernel::KernelInfo* kernel;
+  const kernel::KernelInfo* kernel;  ///< chosen for few columns; larger groups get its sibling for many
   std::span<const Group> groups;
+  /// The next part of the work that nobody has claimed: 0 before the first thread calls multiply_share().
+  std::atomic<std::size_t>* next_part = nullptr;
 };
 
-/// Computes thread `thread`'s share (of `threads`, which all call this with the same product), and counts it as one
-/// operation, classed by the largest group. Any number of threads is right, also more than there are tiles. Results do
-/// not depend on the number of threads.
-void multiply_share(const Product& product, std::size_t thread, std::size_t threads,
-                    receipt::Counters& counters) noexcept;
+/// Computes a share of the product, of which all of `threads` threads that call this with the same product claim parts
+/// until none is left. Counted as one operation, classed by the largest group. Any number of threads is right, also
+/// more than there are tiles. Results do not depend on the number of threads, nor on who computes what.
+void multiply_share(const Product& product, std::size_t threads, receipt::Counters& counters) noexcept;
 
 }  // namespace juno::matmul

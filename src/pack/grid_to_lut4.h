@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Formats with code books -> lut4: code = index of the magnitude, plus 8 if the weight is negative. The code book
-// disappears: what it says is spelled out in the codes. The scale becomes 2 * scale + 1, so that it is an integer.
+// Formats with code books -> lut4 and its like: code = index of the magnitude, plus 8 if the weight is negative. The
+// code book disappears: what it says is spelled out in the codes. The scale becomes 2 * scale + 1, so that it is an
+// integer.
 #pragma once
 
 #include <array>
 
 #include "format/grid_format.h"
-#include "layout/lut4.h"
+#include "layout/layout.h"
 #include "pack/spread.h"
 
 namespace juno::pack {
 
-template <class F>
+template <class F, class L>
 struct GridToLut4 {
   using Format = F;
-  using Layout = layout::Lut4Of<F::kSubBlockWeights>;
+  using Layout = L;
+  static_assert(Layout::kSubBlockWeights == F::kSubBlockWeights);
 
   /// d * (scale + 0.5) * kUnit * magnitude = (kUnit / 2) * d * (2 * scale + 1) * magnitude. ggml's Arm code multiplies
   /// with kUnit / 2 after the last super-block, but for IQ3_XXS, where it has 0.5 inside and 0.5 outside.

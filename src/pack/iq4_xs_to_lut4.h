@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// IQ4_XS -> lut4: codes keep their value, the scale loses its offset of 32, d stays.
+// IQ4_XS -> lut4 and lut4w: codes keep their value, the scale loses its offset of 32, d stays.
 #pragma once
 
 #include <cstring>
 
 #include "format/iq4_xs.h"
-#include "layout/lut4.h"
+#include "layout/layout.h"
 #include "pack/spread.h"
 
 namespace juno::pack {
 
+template <class L>
 struct Iq4XsToLut4 {
   using Format = format::Iq4Xs;
-  using Layout = layout::Lut4;
+  using Layout = L;
+  static_assert(Layout::kSubBlockWeights == 32);
 
   static constexpr layout::Constants constants() noexcept { return {Format::kValues, 1.0f, 1.0f}; }
 
-  static Layout::Values to_values(const Format::Block& block) noexcept {
+  static typename Layout::Values to_values(const Format::Block& block) noexcept {
     constexpr std::uint64_t kLowNibbles = 0x0f0f0f0f0f0f0f0fu;
-    Layout::Values values;
+    typename Layout::Values values;
     for (std::size_t sub = 0; sub < Format::kSubBlocks; ++sub) {
       values.scales[sub] = static_cast<std::int8_t>(Format::stored_scale(block, sub) - Format::kScaleZero);
       for (std::size_t half = 0; half < 2; ++half) {  // bytes 8 .. 15 hold weights 8 .. 15 and 24 .. 31
@@ -33,7 +35,7 @@ struct Iq4XsToLut4 {
     return values;
   }
 
-  static Format::Block to_block(const Layout::Values& values) noexcept {
+  static Format::Block to_block(const typename Layout::Values& values) noexcept {
     Format::Block block{};
     block.d = values.d;
     for (std::size_t sub = 0; sub < Format::kSubBlocks; ++sub) {

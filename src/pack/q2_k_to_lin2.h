@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Q2_K -> lin2: all numbers keep their values; scales and minima part.
+// Q2_K -> lin2 and lin2w: all numbers keep their values; scales and minima part.
 #pragma once
 
 #include <cstring>
 
 #include "format/q2_k.h"
-#include "layout/lin2.h"
+#include "layout/layout.h"
 #include "pack/spread.h"
 
 namespace juno::pack {
 
+template <class L>
 struct Q2KToLin2 {
   using Format = format::Q2K;
-  using Layout = layout::Lin2;
+  using Layout = L;
 
   static constexpr layout::Constants constants() noexcept { return {{}, 1.0f, 1.0f}; }
 
-  static Layout::Values to_values(const Format::Block& block) noexcept {
-    Layout::Values values;
+  static typename Layout::Values to_values(const Format::Block& block) noexcept {
+    typename Layout::Values values;
     for (std::size_t at = 0; at < sizeof block.qs; at += 8) {
       std::uint64_t bytes;
       std::memcpy(&bytes, block.qs + at, sizeof bytes);
@@ -30,7 +31,7 @@ struct Q2KToLin2 {
       }
     }
     for (std::size_t sub = 0; sub < Layout::kSubBlocks; ++sub) values.scales[sub] = block.scales[sub] & 0xf;
-    for (std::size_t pair = 0; pair < Layout::kPairs; ++pair) {
+    for (std::size_t pair = 0; pair < values.minima.size(); ++pair) {
       values.minima[pair] =
           static_cast<std::uint8_t>(block.scales[2 * pair] >> 4 | (block.scales[2 * pair + 1] & 0xf0));
     }
@@ -39,7 +40,7 @@ struct Q2KToLin2 {
     return values;
   }
 
-  static Format::Block to_block(const Layout::Values& values) noexcept {
+  static Format::Block to_block(const typename Layout::Values& values) noexcept {
     Format::Block block{};
     for (std::size_t i = 0; i < layout::kSuperBlockWeights; ++i) {
       std::uint8_t& byte = block.qs[i / 128 * 32 + i % 32];

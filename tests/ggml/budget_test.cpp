@@ -50,7 +50,7 @@ class Weights {
   std::vector<ggml_tensor*> tensors_;
 };
 
-class Budget : public EveryRecipe {
+class Budget : public EveryFormat {
  protected:
   void TearDown() override {
     integration::set_memory_limit(std::nullopt);
@@ -176,7 +176,7 @@ TEST_P(Budget, AnyFirstWriteMakesThePlan) {
   EXPECT_EQ(weights.packed(), 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Recipes, Budget, testing::Range(std::size_t{0}, pack::recipes().size()));
+INSTANTIATE_TEST_SUITE_P(Formats, Budget, testing::ValuesIn(formats()), format_name);
 
 }  // namespace
 }  // namespace juno::test

@@ -40,7 +40,7 @@ std::vector<std::byte> read_back(const Weight& weight) {
   return bytes;
 }
 
-TEST_P(EveryRecipe, WhatIsWrittenIsReadBack) {
+TEST_P(EveryFormat, WhatIsWrittenIsReadBack) {
   const Weight weight = empty(recipe());
   const auto bytes = blocks(recipe(), 1);
   ggml_backend_tensor_set(weight.tensor(), bytes.data(), 0, bytes.size());
@@ -55,7 +55,7 @@ TEST_P(EveryRecipe, WhatIsWrittenIsReadBack) {
   }
 }
 
-TEST_P(EveryRecipe, WrittenInPartsItIsPackedWhenComplete) {
+TEST_P(EveryFormat, WrittenInPartsItIsPackedWhenComplete) {
   const Weight weight = empty(recipe());
   const auto bytes = blocks(recipe(), 2);
   for (std::size_t at = 0; at < bytes.size();) {
@@ -68,7 +68,7 @@ TEST_P(EveryRecipe, WrittenInPartsItIsPackedWhenComplete) {
   EXPECT_EQ(read_back(weight), bytes);
 }
 
-TEST_P(EveryRecipe, PartlyWrittenStaysPlainAndIsReportedAsSuch) {
+TEST_P(EveryFormat, PartlyWrittenStaysPlainAndIsReportedAsSuch) {
   const Weight weight = empty(recipe());
   const auto bytes = blocks(recipe(), 3);
   ggml_backend_tensor_set(weight.tensor(), bytes.data() + 500, 500, bytes.size() - 500);
@@ -78,7 +78,7 @@ TEST_P(EveryRecipe, PartlyWrittenStaysPlainAndIsReportedAsSuch) {
   EXPECT_EQ(receipts.back().packed_bytes, 0u);
 }
 
-TEST_P(EveryRecipe, AChangedPartChangesThatPartOnly) {
+TEST_P(EveryFormat, AChangedPartChangesThatPartOnly) {
   const Weight weight = empty(recipe());
   auto bytes = blocks(recipe(), 4);
   ggml_backend_tensor_set(weight.tensor(), bytes.data(), 0, bytes.size());
@@ -93,7 +93,7 @@ TEST_P(EveryRecipe, AChangedPartChangesThatPartOnly) {
 }
 
 /// Every place of a bad scale, in every half float of the format: the tensor stays plain, the receipt names the first.
-TEST_P(EveryRecipe, BadScalesStayPlain) {
+TEST_P(EveryFormat, BadScalesStayPlain) {
   const auto type = static_cast<ggml_type>(recipe().gguf_type);
   const std::size_t experts = 3;
   const std::size_t row_bytes = recipe().row_bytes(kWidth);
@@ -123,7 +123,7 @@ TEST_P(EveryRecipe, BadScalesStayPlain) {
   }
 }
 
-TEST_P(EveryRecipe, ExpertsAreReadBack) {
+TEST_P(EveryFormat, ExpertsAreReadBack) {
   const auto type = static_cast<ggml_type>(recipe().gguf_type);
   Random random(10);
   const auto bytes = random_blocks(recipe(), 4 * kRows, kWidth, random);
@@ -136,7 +136,7 @@ TEST_P(EveryRecipe, ExpertsAreReadBack) {
   EXPECT_EQ(std::memcmp(part.data(), bytes.data() + offset, part.size()), 0);
 }
 
-TEST_P(EveryRecipe, ClearMakesItPlain) {
+TEST_P(EveryFormat, ClearMakesItPlain) {
   const Weight weight = empty(recipe());
   const auto bytes = blocks(recipe(), 6);
   ggml_backend_tensor_set(weight.tensor(), bytes.data(), 0, bytes.size());
@@ -145,7 +145,7 @@ TEST_P(EveryRecipe, ClearMakesItPlain) {
   EXPECT_EQ(read_back(weight), std::vector<std::byte>(bytes.size()));
 }
 
-TEST_P(EveryRecipe, WritesThroughAView) {
+TEST_P(EveryFormat, WritesThroughAView) {
   const Weight weight = empty(recipe());
   auto bytes = blocks(recipe(), 7);
   ggml_backend_tensor_set(weight.tensor(), bytes.data(), 0, bytes.size());
@@ -162,7 +162,7 @@ TEST_P(EveryRecipe, WritesThroughAView) {
   EXPECT_EQ(std::memcmp(part.data(), other.data(), part.size()), 0);
 }
 
-TEST_P(EveryRecipe, CopyBetweenBuffers) {
+TEST_P(EveryFormat, CopyBetweenBuffers) {
   const Weight weight = empty(recipe());
   const auto bytes = blocks(recipe(), 9);
   const Weight stock(ggml_backend_cpu_buffer_type(), static_cast<ggml_type>(recipe().gguf_type), {kWidth, kRows},
@@ -175,7 +175,7 @@ TEST_P(EveryRecipe, CopyBetweenBuffers) {
   EXPECT_EQ(std::memcmp(back.tensor()->data, bytes.data(), bytes.size()), 0);
 }
 
-TEST_P(EveryRecipe, WhatGgmlIsTold) {
+TEST_P(EveryFormat, WhatGgmlIsTold) {
   ggml_backend_buffer_type_t buft = integration::buffer_type();
   EXPECT_FALSE(ggml_backend_buft_is_host(buft));
   EXPECT_STREQ(ggml_backend_buft_name(buft), "JUNO");
@@ -199,7 +199,7 @@ bool loader_accepts(ggml_type type, std::int64_t width, std::int64_t rows, ggml_
   return ggml_backend_dev_supports_op(integration::buffer_type()->device, op);
 }
 
-TEST_P(EveryRecipe, TheLoaderIsAnsweredByTheDecisionFunction) {
+TEST_P(EveryFormat, TheLoaderIsAnsweredByTheDecisionFunction) {
   const auto type = static_cast<ggml_type>(recipe().gguf_type);
   EXPECT_TRUE(loader_accepts(type, 512, 64, GGML_OP_MUL_MAT));
   EXPECT_FALSE(loader_accepts(type, 512, 64, GGML_OP_GET_ROWS));

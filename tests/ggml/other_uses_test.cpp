@@ -50,7 +50,7 @@ Fill row_ids(std::vector<std::int32_t> ids) {
   };
 }
 
-TEST_P(EveryRecipe, GetRows) {
+TEST_P(EveryFormat, GetRows) {
   const Pair pair(recipe());
   pair.expect_equal(
       [](ggml_context* context, ggml_tensor* weight) {
@@ -59,7 +59,7 @@ TEST_P(EveryRecipe, GetRows) {
       row_ids({0, 63, 64, kRows - 1, 0}));
 }
 
-TEST_P(EveryRecipe, GetRowsOfAViewAtARowOffset) {
+TEST_P(EveryFormat, GetRowsOfAViewAtARowOffset) {
   const Pair pair(recipe());
   pair.expect_equal(
       [](ggml_context* context, ggml_tensor* weight) {
@@ -70,7 +70,7 @@ TEST_P(EveryRecipe, GetRowsOfAViewAtARowOffset) {
 }
 
 /// A reshape that cuts rows in two: not rows of the packed matrix any more.
-TEST_P(EveryRecipe, GetRowsOfAReshape) {
+TEST_P(EveryFormat, GetRowsOfAReshape) {
   const Pair pair(recipe());
   pair.expect_equal(
       [](ggml_context* context, ggml_tensor* weight) {
@@ -80,7 +80,7 @@ TEST_P(EveryRecipe, GetRowsOfAReshape) {
       row_ids({0, 1, 127, 2 * kRows - 1}));
 }
 
-TEST_P(EveryRecipe, ProductWithAViewAtARowOffset) {
+TEST_P(EveryFormat, ProductWithAViewAtARowOffset) {
   const Pair pair(recipe());
   for (const std::int64_t first : {0, 1, 64, 77}) {
     pair.expect_equal([first](ggml_context* context, ggml_tensor* weight) {
@@ -91,7 +91,7 @@ TEST_P(EveryRecipe, ProductWithAViewAtARowOffset) {
   }
 }
 
-TEST_P(EveryRecipe, ProductWithAReshape) {
+TEST_P(EveryFormat, ProductWithAReshape) {
   const Pair pair(recipe());
   pair.expect_equal([](ggml_context* context, ggml_tensor* weight) {
     ggml_tensor* pieces = ggml_reshape_3d(context, weight, kWidth, kRows / 2, 2);
@@ -99,7 +99,7 @@ TEST_P(EveryRecipe, ProductWithAReshape) {
   });
 }
 
-TEST_P(EveryRecipe, MixtureOfExpertsOnAReshape) {
+TEST_P(EveryFormat, MixtureOfExpertsOnAReshape) {
   const Pair pair(recipe());
   const auto inputs = [](ggml_tensor* input) {
     if (input->type == GGML_TYPE_I32) {
@@ -120,14 +120,14 @@ TEST_P(EveryRecipe, MixtureOfExpertsOnAReshape) {
       inputs);
 }
 
-TEST_P(EveryRecipe, CopyToFloats) {
+TEST_P(EveryFormat, CopyToFloats) {
   const Pair pair(recipe());
   pair.expect_equal([](ggml_context* context, ggml_tensor* weight) {
     return ggml_cpy(context, weight, ggml_new_tensor_2d(context, GGML_TYPE_F32, kWidth, kRows));
   });
 }
 
-TEST_P(EveryRecipe, ContiguousCopyOfAView) {
+TEST_P(EveryFormat, ContiguousCopyOfAView) {
   const Pair pair(recipe());
   pair.expect_equal([](ggml_context* context, ggml_tensor* weight) {
     return ggml_cont(context, ggml_view_2d(context, weight, kWidth, 10, weight->nb[1], 60 * weight->nb[1]));
@@ -139,7 +139,7 @@ bool graphs_can_quantise(const pack::Recipe& recipe) {
   return recipe.gguf_type == GGML_TYPE_Q2_K || recipe.gguf_type == GGML_TYPE_IQ4_XS;
 }
 
-TEST_P(EveryRecipe, AddToQuantisedWeights) {
+TEST_P(EveryFormat, AddToQuantisedWeights) {
   if (!graphs_can_quantise(recipe())) return;
   const Pair pair(recipe());
   pair.expect_equal([](ggml_context* context, ggml_tensor* weight) {
@@ -148,7 +148,7 @@ TEST_P(EveryRecipe, AddToQuantisedWeights) {
 }
 
 /// A graph that writes into the weight itself: the packed tensor must change as a plain one does, and stay packed.
-TEST_P(EveryRecipe, GraphWritesIntoTheWeight) {
+TEST_P(EveryFormat, GraphWritesIntoTheWeight) {
   if (!graphs_can_quantise(recipe())) return;
   const Pair pair(recipe());
   const Build overwrite = [](ggml_context* context, ggml_tensor* weight) {

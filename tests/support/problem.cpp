@@ -8,10 +8,13 @@
 namespace juno::test {
 
 receipt::TensorReceipt multiply(const matmul::Product& product, std::size_t threads) {
+  std::atomic<std::size_t> next_part{0};
+  matmul::Product shared = product;
+  shared.next_part = &next_part;
   receipt::Counters counters(dispatch::registry().size());
   std::vector<std::thread> pool;
   for (std::size_t thread = 0; thread < threads; ++thread) {
-    pool.emplace_back([&, thread] { matmul::multiply_share(product, thread, threads, counters); });
+    pool.emplace_back([&] { matmul::multiply_share(shared, threads, counters); });
   }
   for (std::thread& thread : pool) thread.join();
   receipt::TensorReceipt receipt;

@@ -81,7 +81,7 @@ struct Problem {
                 random_activations(shape.columns * shape.super_blocks(), random)) {}
 };
 
-/// Computes the product on so many threads of its own; returns what was counted.
+/// Computes the product on so many threads of its own, which share a counter of parts; returns what was counted.
 receipt::TensorReceipt multiply(const matmul::Product& product, std::size_t threads);
 
 /// The exact value of one result, and how large its terms are: no sum of them in any order exceeds `magnitude`.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "dispatch/registry.h"
@@ -89,8 +90,15 @@ TEST(FormatsPage, ProofsExist) {
       ++recipes_of_test[name.substr(0, name.find('/'))];
     }
   }
+  std::size_t recipes = pack::recipes().size();
+#if defined(__aarch64__)
+  // One layout for each format has kernels for Arm; the others are not tested in the emulator.
+  std::set<std::uint32_t> formats;
+  for (const pack::Recipe& recipe : pack::recipes()) formats.insert(recipe.gguf_type);
+  recipes = formats.size();
+#endif
   for (const auto& list : {kOfReference, kOfKernel}) {
-    for (const std::string& test : list) EXPECT_EQ(recipes_of_test[test], pack::recipes().size()) << test;
+    for (const std::string& test : list) EXPECT_EQ(recipes_of_test[test], recipes) << test;
   }
 }
 

@@ -73,9 +73,13 @@ TEST_P(EveryRecipe, RowsBeyondTheMatrixAreZeroBits) {
 TEST(Layouts, FingerprintsArePinned) {
   std::map<std::string_view, std::uint64_t> fingerprints;
   for (const layout::Info& layout : layout::kLayouts) fingerprints[layout.name] = layout.fingerprint;
-  EXPECT_EQ(fingerprints,
-            (std::map<std::string_view, std::uint64_t>{
-                {"lut4", 0x8a4b2c9302397ebu}, {"lut4s16", 0x1d9eccc1433d7bcu}, {"lin2", 0xca9680b614a11b5au}}));
+  EXPECT_EQ(fingerprints, (std::map<std::string_view, std::uint64_t>{{"lut4", 622819225649780715u},
+                                                                     {"lut4s16", 133398025240565692u},
+                                                                     {"lin2", 14597996761686547290u},
+                                                                     {"lut4w", 17776266311602138050u},
+                                                                     {"lut4s16w", 6144263270506305329u},
+                                                                     {"lut3w", 3266068261787229266u},
+                                                                     {"lin2w", 8256231076568824578u}}));
 }
 
 template <class Layout>

@@ -5,7 +5,10 @@
 
 #include "kernel/scalar/gemv.h"
 #include "layout/lin2.h"
+#include "layout/lin2w.h"
+#include "layout/lut3w.h"
 #include "layout/lut4.h"
+#include "layout/lut4w.h"
 
 namespace juno::kernel::scalar {
 namespace {
@@ -13,6 +16,10 @@ namespace {
 constexpr std::array kKernels = {
     kernel_info<layout::Lut4>("gemv", "scalar", {}, 0, true, gemv_lut4),
     kernel_info<layout::Lut4S16>("gemv", "scalar", {}, 0, true, gemv_lut4s16),
+    kernel_info<layout::Lut4W>("gemv", "scalar", {}, 0, true, gemv_lut4w),
+    kernel_info<layout::Lut4S16W>("gemv", "scalar", {}, 0, true, gemv_lut4s16w),
+    kernel_info<layout::Lut3W>("gemv", "scalar", {}, 0, true, gemv_lut3w),
+    kernel_info<layout::Lin2W>("gemv", "scalar", {}, 0, true, gemv_lin2w),
     kernel_info<layout::Lin2>("gemv", "scalar", {}, 0, true, gemv_lin2),
 };
 

@@ -3,6 +3,8 @@
 
 #include "kernel/scalar/gemv.h"
 #include "kernel/scalar/reference.h"
+#include "layout/lut3w.h"
+#include "layout/lut4w.h"
 
 namespace juno::kernel::scalar {
 namespace {
@@ -38,5 +40,8 @@ void gemv(const TileJob& job) noexcept {
 
 void gemv_lut4(const TileJob& job) noexcept { gemv<layout::Lut4>(job); }
 void gemv_lut4s16(const TileJob& job) noexcept { gemv<layout::Lut4S16>(job); }
+void gemv_lut4w(const TileJob& job) noexcept { gemv<layout::Lut4W>(job); }
+void gemv_lut4s16w(const TileJob& job) noexcept { gemv<layout::Lut4S16W>(job); }
+void gemv_lut3w(const TileJob& job) noexcept { gemv<layout::Lut3W>(job); }
 
 }  // namespace juno::kernel::scalar

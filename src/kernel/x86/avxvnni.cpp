@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel/x86/avx2.h"
+#include "kernel/x86/entries.h"
+#include "kernel/x86/gemm.h"
+
+namespace juno::kernel::x86 {
+
+constinit const Entries avxvnni_entries = {
+    .lut4w = {gemv<AvxVnni, Lut4Decoder<AvxVnni, 32>>, gemm<AvxVnni, Lut4Decoder<AvxVnni, 32>>},
+    .lut4s16w = {gemv<AvxVnni, Lut4Decoder<AvxVnni, 16>>, gemm<AvxVnni, Lut4Decoder<AvxVnni, 16>>},
+    .lin2w = {gemv<AvxVnni, Lin2Decoder<AvxVnni>>, gemm<AvxVnni, Lin2Decoder<AvxVnni>>},
+};
+
+}  // namespace juno::kernel::x86
