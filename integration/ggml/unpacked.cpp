@@ -159,6 +159,12 @@ class PlainOperation {
   ggml_cplan plan_{};
 };
 
+/// ADD is the one operation that, where ggml has no quantiser for its result, writes past it instead of giving up.
+bool overruns_its_result(const ggml_tensor* op) {
+  return op->op == GGML_OP_ADD && ggml_is_quantized(op->type) &&
+         ggml_get_type_traits_cpu(op->type)->from_float == nullptr;
+}
+
 }  // namespace
 
 std::size_t unpacked_work_size(int threads, const ggml_tensor* op) {
@@ -177,6 +183,7 @@ void compute_unpacked(const ggml_compute_params* params, ggml_tensor* op) {
     return;
   }
   if (params->ith != 0) return;
+  if (overruns_its_result(op)) GGML_ABORT("ggml cannot quantise %s in a graph", ggml_type_name(op->type));
   const auto start = reinterpret_cast<std::uintptr_t>(params->wdata);
   std::byte* copies = static_cast<std::byte*>(params->wdata) + (round_up(start, kLineBytes) - start);
   PlainOperation(op, copies).compute(copies + PlainOperation::copy_bytes(op), params->use_ref, op);

@@ -134,27 +134,40 @@ TEST_P(EveryFormat, ContiguousCopyOfAView) {
   });
 }
 
-/// The quantisers of the other formats end the process unless someone has set up their tables, which no graph does.
+/// Whether ggml's CPU code can write this format in a graph. In v0.4.0 it cannot write IQ2_XS, IQ2_S, IQ3_XXS and
+/// IQ3_S, and no call of ggml_quantize_init() changes that: their from_float in type_traits_cpu (ggml-cpu.c) is null. A
+/// copy into such a tensor ends in GGML_ABORT. ADD does not look: ggml_compute_forward_add_q_f32 (ops.cpp) then copies
+/// ne0 * nb0 bytes, for 512 weights of IQ2_S 41984, from 2112 bytes of floats into a row of 164. Stock ggml without
+/// Juno and with a buffer of its own does the same (heap-buffer-overflow, says the address sanitizer), although its
+/// supports_op() says yes: there is no right result to compare with. Juno ends the process instead of overwriting
+/// memory.
 bool graphs_can_quantise(const pack::Recipe& recipe) {
-  return recipe.gguf_type == GGML_TYPE_Q2_K || recipe.gguf_type == GGML_TYPE_IQ4_XS;
+  return ggml_get_type_traits_cpu(static_cast<ggml_type>(recipe.gguf_type))->from_float != nullptr;
 }
 
 TEST_P(EveryFormat, AddToQuantisedWeights) {
-  if (!graphs_can_quantise(recipe())) return;
   const Pair pair(recipe());
-  pair.expect_equal([](ggml_context* context, ggml_tensor* weight) {
+  const Build add = [](ggml_context* context, ggml_tensor* weight) {
     return ggml_add(context, weight, ggml_new_tensor_2d(context, GGML_TYPE_F32, kWidth, kRows));
-  });
+  };
+  if (graphs_can_quantise(recipe())) {
+    pair.expect_equal(add);
+  } else {
+    EXPECT_DEATH(compute(pair.juno, 1, add, normal_inputs()), "ggml cannot quantise");
+  }
 }
 
 /// A graph that writes into the weight itself: the packed tensor must change as a plain one does, and stay packed.
 TEST_P(EveryFormat, GraphWritesIntoTheWeight) {
-  if (!graphs_can_quantise(recipe())) return;
   const Pair pair(recipe());
   const Build overwrite = [](ggml_context* context, ggml_tensor* weight) {
     ggml_tensor* rows = ggml_view_2d(context, weight, kWidth, 10, weight->nb[1], 60 * weight->nb[1]);
     return ggml_cpy(context, ggml_new_tensor_2d(context, GGML_TYPE_F32, kWidth, 10), rows);
   };
+  if (!graphs_can_quantise(recipe())) {
+    EXPECT_DEATH(compute(pair.juno, 1, overwrite, normal_inputs()), "not implemented");
+    return;
+  }
   pair.expect_equal(overwrite);
   ASSERT_NE(integration::packed_state_of(pair.juno.tensor()), nullptr);
   std::vector<std::byte> ours(ggml_nbytes(pair.juno.tensor()));
