@@ -14,6 +14,7 @@
 #include "juno/engine.h"
 #include "juno/inspect.h"
 #include "juno/receipt.h"
+#include "model/engine.h"
 #include "model/models.h"
 #include "progress.h"
 #include "session.h"
@@ -57,12 +58,6 @@ void expect_sane(const std::vector<float>& logits) {
   ASSERT_FALSE(logits.empty());
   EXPECT_TRUE(std::all_of(logits.begin(), logits.end(), [](float v) { return std::isfinite(v); }));
   EXPECT_NE(*std::max_element(logits.begin(), logits.end()), *std::min_element(logits.begin(), logits.end()));
-}
-
-std::vector<receipt::TensorReceipt> receipts_since(std::size_t first) {
-  auto receipts = receipt::ledger().snapshot();
-  receipts.erase(receipts.begin(), receipts.begin() + static_cast<std::ptrdiff_t>(first));
-  return receipts;
 }
 
 #if defined(__aarch64__)  // x86's own code sums in another order below 8 columns

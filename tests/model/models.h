@@ -3,6 +3,9 @@
 // The random models that whole-model tests run.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -47,7 +50,22 @@ inline std::vector<Model> models() {
   gemma3.vocabulary = 515;
   gemma3.tied = true;
   gemma3.types = {{"attn_v", "IQ2_S"}, {"ffn_down", "IQ2_XS"}};
-  return {{"plain", plain}, {"tied", tied}, {"mixed", mixed}, {"qwen3", qwen3}, {"gemma3", gemma3}, {"moe", moe}};
+  random_model::Options phi3 = plain;
+  phi3.architecture = "phi3";
+  phi3.types = {{"ffn_up", "IQ3_S"}, {"attn_output", "Q2_K"}};
+  return {{"plain", plain},   {"tied", tied}, {"mixed", mixed}, {"qwen3", qwen3},
+          {"gemma3", gemma3}, {"moe", moe},   {"phi3", phi3}};
+}
+
+/// Writes the model of this name.
+inline void write_model(const std::filesystem::path& path, const std::string& name) {
+  for (const Model& model : models()) {
+    if (model.name != name) continue;
+    const Status status = random_model::write_random_model(path, model.options);
+    ASSERT_TRUE(status.ok()) << status.error().message();
+    return;
+  }
+  FAIL() << "no model " << name;
 }
 
 }  // namespace juno::test

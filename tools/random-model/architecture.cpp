@@ -17,12 +17,22 @@ constexpr TensorPattern kAttention[] = {
     {"attn_norm", embedding},    {"attn_q", embedding, queries},      {"attn_k", embedding, keys},
     {"attn_v", embedding, keys}, {"attn_output", queries, embedding},
 };
+constexpr TensorPattern kFusedAttention[] = {
+    {"attn_norm", embedding},
+    {"attn_qkv", embedding, fused},
+    {"attn_output", queries, embedding},
+};
 constexpr TensorPattern kHeadNorms[] = {{"attn_q_norm", head}, {"attn_k_norm", head}};
 constexpr TensorPattern kPostAttentionNorm[] = {{"post_attention_norm", embedding}};
 constexpr TensorPattern kFeedForward[] = {
     {"ffn_norm", embedding},
     {"ffn_gate", embedding, feed_forward},
     {"ffn_up", embedding, feed_forward},
+    {"ffn_down", feed_forward, embedding},
+};
+constexpr TensorPattern kFusedFeedForward[] = {
+    {"ffn_norm", embedding},
+    {"ffn_up", embedding, gate_and_up},
     {"ffn_down", feed_forward, embedding},
 };
 constexpr TensorPattern kExperts[] = {
@@ -37,11 +47,18 @@ constexpr TensorPattern kPostFeedForwardNorm[] = {{"post_ffw_norm", embedding}};
 // The window of the smallest published models. Without it llama.cpp would build another graph than for those.
 constexpr Key kSlidingWindow[] = {{"attention.sliding_window", 512U}};
 
+// The result is the mean of all tokens. Every second layer sees them all: llama.cpp cannot run a model in which all
+// layers have a window, as they would in the first five of the published models' six, or none has.
+constexpr Key kEmbedding[] = {
+    {"attention.sliding_window", 512U}, {"attention.sliding_window_pattern", 2U}, {"pooling_type", 1U}};
+
 constexpr Architecture kArchitectures[] = {
     {"llama", {kAttention, kFeedForward}, {}},
     {"qwen3", {kAttention, kHeadNorms, kFeedForward}, {}},
     {"gemma3", {kAttention, kHeadNorms, kPostAttentionNorm, kFeedForward, kPostFeedForwardNorm}, kSlidingWindow},
     {"qwen3moe", {kAttention, kHeadNorms, kExperts}, {}},
+    {"phi3", {kFusedAttention, kFusedFeedForward}, {}, false},
+    {"gemma-embedding", {kAttention, kHeadNorms, kPostAttentionNorm, kFeedForward, kPostFeedForwardNorm}, kEmbedding},
 };
 
 constexpr Key kCommonKeys[] = {

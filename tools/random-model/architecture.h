@@ -21,12 +21,14 @@ enum class Size : uint8_t {
   layers,
   embedding,
   feed_forward,
+  gate_and_up,  ///< twice that: both matrices in one
   heads,
   kv_heads,
   head,           ///< width of one head
   explicit_head,  ///< the same, or 0 if llama.cpp's own default is meant
   queries,        ///< width of all heads together
   keys,           ///< width of all key heads together
+  fused,          ///< width of all queries, keys and values together
   experts,        ///< 0 in an architecture without them, like the next two
   experts_used,
   expert_feed_forward,
@@ -64,6 +66,7 @@ struct Architecture {
   std::string_view name;
   std::array<std::span<const TensorPattern>, kMaxParts> layer;  ///< in file order; unused parts are empty
   std::span<const Key> keys;                                    ///< beyond common_keys()
+  bool any_head = true;  ///< whether heads may have another width than their share of the embedding
 
   [[nodiscard]] bool has_experts() const noexcept;
 };

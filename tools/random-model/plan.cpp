@@ -53,7 +53,7 @@ Status check_ranges(std::span<const Range> ranges) {
 }
 
 // Rotary position encoding turns pairs of a head's weights, so a head's width is even.
-Status set_heads(Shape& shape, const Options& options) {
+Status set_heads(Shape& shape, const Options& options, const Architecture& architecture) {
   const uint64_t heads = options.heads;
   const uint64_t width = options.head_dimension;
   if (width == 0 && options.embedding % (2 * heads) != 0) {
@@ -61,6 +61,10 @@ Status set_heads(Shape& shape, const Options& options) {
                    fmt::format("{} does not divide into {} heads of even width", options.embedding, heads));
   }
   if (width % 2 != 0) return invalid("head_dimension", fmt::format("{} is not even", width));
+  if (width != 0 && width * heads != options.embedding && !architecture.any_head) {
+    return invalid("head_dimension", fmt::format("the {} architecture shares its embedding of {} out among the heads",
+                                                 architecture.name, options.embedding));
+  }
   if (width * heads > kMaxWidth) {
     return invalid("head_dimension", fmt::format("{} heads of width {} are wider than {}", heads, width, kMaxWidth));
   }
@@ -73,6 +77,7 @@ Status set_heads(Shape& shape, const Options& options) {
   shape[Size::head] = width != 0 ? width : options.embedding / heads;
   shape[Size::queries] = shape[Size::head] * heads;
   shape[Size::keys] = shape[Size::head] * options.kv_heads;
+  shape[Size::fused] = shape[Size::queries] + 2 * shape[Size::keys];
   return Done{};
 }
 
@@ -115,9 +120,10 @@ Result<Shape> make_shape(const Options& options, const Architecture& architectur
   shape[Size::layers] = options.layers;
   shape[Size::embedding] = options.embedding;
   shape[Size::feed_forward] = options.feed_forward;
+  shape[Size::gate_and_up] = uint64_t{2} * options.feed_forward;
   shape[Size::context] = options.context;
   shape[Size::vocabulary] = options.vocabulary;
-  if (const Status status = set_heads(shape, options); !status.ok()) return status.error();
+  if (const Status status = set_heads(shape, options, architecture); !status.ok()) return status.error();
   if (const Status status = set_experts(shape, options, architecture); !status.ok()) return status.error();
   return shape;
 }

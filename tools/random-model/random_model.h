@@ -15,8 +15,8 @@
 
 namespace juno::random_model {
 
-/// What Options::architecture may be: "llama", "qwen3", "gemma3" and the mixture of experts "qwen3moe". Models of each
-/// can be made with all other options left alone.
+/// What Options::architecture may be: "llama", "qwen3", "gemma3", the mixture of experts "qwen3moe", "phi3" with its
+/// fused matrices and "gemma-embedding". Models of each can be made with all other options left alone.
 std::vector<std::string_view> architecture_names();
 
 /// The shape of the model. The file is a pure function of these values: the same options give the same bytes on every
