@@ -147,6 +147,27 @@ TEST(Receipts, PerplexityIsThatOfTheNativeEngine) {
   EXPECT_NEAR(perplexity("juno"), native, expects_sme2() ? 0 : 1e-2 * native);
 }
 
+/// The same switches with logits are in tests/model/placement_test.cpp.
+TEST(Receipts, SwitchesOfLlamaCppThatPlaceTensors) {
+  struct Case {
+    Arguments switches;
+    std::size_t compiled;
+  };
+  const std::vector<Case> cases = {{{"--no-repack"}, 0},
+                                   {{"-ot", "blk=CPU"}, plain_model().compiled},
+                                   {{"--load-mode", "none"}, plain_model().compiled},
+                                   {{"--load-mode", "mmap+mlock"}, plain_model().compiled},
+                                   {{"--load-mode", "dio"}, plain_model().compiled}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.switches.back());
+    const std::string path = (new_folder() / "receipts.json").string();
+    Arguments arguments = uses()[2].arguments(file_of(plain_model()));
+    arguments.insert(arguments.end(), c.switches.begin(), c.switches.end());
+    ASSERT_TRUE(succeeds(run_program(uses()[2].program, arguments, compiling({{"JUNO_RECEIPTS", path}}))));
+    expect_compiled(parse_file(path), c.compiled);
+  }
+}
+
 TEST(Receipts, QuantiseWritesTheSameModel) {
   const fs::path folder = new_folder();
   std::string files[2];

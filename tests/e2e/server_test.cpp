@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// llama-server with Juno linked in: starts, answers, stops, and leaves its receipts.
+// llama-server with Juno linked in: starts, answers, stops, and leaves its receipts; as a router, for several models.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -20,6 +20,19 @@ struct Reply {
   int status = 0;  ///< 0: no answer
   std::string body;
 };
+
+/// A body that came in chunks, as a router passes answers on.
+std::string join_chunks(const std::string& chunks) {
+  std::string body;
+  for (std::size_t at = 0; at < chunks.size();) {
+    const std::size_t line = chunks.find("\r\n", at);
+    const std::size_t size = line != std::string::npos ? std::stoul(chunks.substr(at, line - at), nullptr, 16) : 0;
+    if (size == 0) break;
+    body += chunks.substr(line + 2, size);
+    at = line + 2 + size + 2;
+  }
+  return body;
+}
 
 /// One HTTP request to this machine.
 Reply request(int port, const std::string& method, const std::string& path, const std::string& body) {
@@ -46,7 +59,9 @@ Reply request(int port, const std::string& method, const std::string& path, cons
   close(connection);
   const std::size_t head = answer.find("\r\n\r\n");
   if (!answer.starts_with("HTTP/1.1 ") || head == std::string::npos) return {};
-  return {std::stoi(answer.substr(9, 3)), answer.substr(head + 4)};
+  const bool chunked = answer.find("Transfer-Encoding: chunked") < head;
+  const std::string rest = answer.substr(head + 4);
+  return {std::stoi(answer.substr(9, 3)), chunked ? join_chunks(rest) : rest};
 }
 
 /// The port that the server chose, once it listens; 0 if it never does.
@@ -73,6 +88,12 @@ bool becomes_healthy(Process& server, int port) {
   return false;
 }
 
+const Json& question() {
+  static const Json kQuestion = {
+      {"prompt", "Once upon a time"}, {"n_predict", 5}, {"temperature", 0}, {"return_tokens", true}};
+  return kQuestion;
+}
+
 /// Asks for one completion and stops the server.
 void serve(const Environment& environment, const std::filesystem::path& folder, Json& completion, Json& receipts) {
   Environment all = environment;
@@ -86,8 +107,7 @@ void serve(const Environment& environment, const std::filesystem::path& folder, 
   const int port = port_of(server);
   ASSERT_NE(port, 0) << server.wait().text();
   ASSERT_TRUE(becomes_healthy(server, port)) << server.so_far().text();
-  const Json question = {{"prompt", "Once upon a time"}, {"n_predict", 5}, {"temperature", 0}, {"return_tokens", true}};
-  const Reply reply = request(port, "POST", "/completion", question.dump());
+  const Reply reply = request(port, "POST", "/completion", question().dump());
   ASSERT_EQ(reply.status, 200) << reply.body << server.so_far().text();
   completion = Json::parse(reply.body, nullptr, false);
   server.send(SIGTERM);
@@ -116,6 +136,69 @@ TEST(Server, AnswersWithJunoAndWritesReceiptsWhenStopped) {
   if (expects_sme2()) {
     EXPECT_EQ(completion.at("tokens"), native_completion.at("tokens"));
     EXPECT_EQ(completion.at("content"), native_completion.at("content"));
+  }
+}
+
+/// Takes in what the server says until `folder` holds `count` files.
+bool waits_for_files(Process& server, const std::filesystem::path& folder, std::size_t count) {
+  const auto deadline = Clock::now() + std::chrono::seconds(60);
+  while (names_in(folder).size() < count) {
+    if (Clock::now() > deadline || !server.pump(std::chrono::milliseconds(50))) return false;
+  }
+  return true;
+}
+
+/// The router starts a process for each model, which ends when the model is unloaded: its receipts are there then, and
+/// nothing of it is left. Under a runner it cannot start any, since the file that it would start is for another
+/// machine.
+TEST(Router, ServesTwoModelsAndUnloadsOne) {
+  const Model& other = models()[2];
+  ASSERT_EQ(other.compiled, plain_model().compiled);
+  const std::filesystem::path folder = new_folder();
+  const std::filesystem::path model_folder = new_folder();
+  std::filesystem::create_symlink(file_of(plain_model()), model_folder / "first.gguf");
+  std::filesystem::create_symlink(file_of(other), model_folder / "second.gguf");
+  Process server(command("llama-server",
+                         {"--models-dir", model_folder.string(), "--host", "127.0.0.1", "--port", "0", "-t", "1", "-c",
+                          "256", "-np", "1", "--no-warmup", "--offline"},
+                         compiling({{"JUNO_RECEIPTS", (folder / "%p.json").string()},
+                                    {"LLAMA_CACHE", new_folder().string()}})));  // no models of the user's
+  const int port = port_of(server);
+  ASSERT_NE(port, 0) << server.wait().text();
+  ASSERT_TRUE(becomes_healthy(server, port)) << server.so_far().text();
+  const auto ask = [&](const std::string& model) {
+    Json body = question();
+    body["model"] = model;
+    body["grammar"] = "root ::= [a-z ]*";  // random weights may say what is no UTF-8, which the server does not pass on
+    const Reply reply = request(port, "POST", "/completion", body.dump());
+    EXPECT_EQ(reply.status, 200) << reply.body << server.so_far().text();
+    return Json::parse(reply.body, nullptr, false).value("tokens", Json());
+  };
+  const Json first = ask("first");
+  const Json second = ask("second");
+  EXPECT_EQ(first.size(), 5u);
+  EXPECT_EQ(second.size(), 5u);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(names_in(folder), Arguments{});
+
+  EXPECT_EQ(request(port, "POST", "/models/unload", R"({"model": "first"})").status, 200);
+  ASSERT_TRUE(waits_for_files(server, folder, 1)) << server.so_far().text();
+  expect_compiled(parse_file(folder / names_in(folder).at(0)), plain_model().compiled);
+  EXPECT_EQ(ask("second"), second);
+  EXPECT_EQ(ask("first"), first);
+
+  server.send(SIGTERM);
+  const Outcome outcome = server.wait();
+  EXPECT_TRUE(succeeds(outcome));
+  // The first model's two processes, the second's one, and the router, which loads nothing itself.
+  EXPECT_EQ(names_in(folder).size(), 4u) << outcome.text();
+  for (const std::string& name : names_in(folder)) {
+    const Json receipts = parse_file(folder / name);
+    if (name == std::to_string(outcome.pid) + ".json") {
+      EXPECT_TRUE(receipts.at("tensors").empty());
+    } else {
+      expect_compiled(receipts, plain_model().compiled);
+    }
   }
 }
 
