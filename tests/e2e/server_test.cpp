@@ -95,15 +95,17 @@ const Json& question() {
 }
 
 /// Asks for one completion and stops the server.
-void serve(const Environment& environment, const std::filesystem::path& folder, Json& completion, Json& receipts) {
+void serve(const Environment& environment, const Arguments& more, const std::filesystem::path& folder, Json& completion,
+           Json& receipts) {
   Environment all = environment;
   all["JUNO_RECEIPTS"] = (folder / "receipts-%p.json").string();
   // QEMU 11.1 itself crashes when a signal reaches a program on a processor that has SME but no SVE.
   if (has_runner()) all["JUNO_CPU"] = "max,sme512=on,sme_fa64=off";
-  Process server(command("llama-server",
-                         {"-m", file_of(plain_model()), "--host", "127.0.0.1", "--port", "0", "-t", "2", "-c", "256",
-                          "-np", "1", "--no-warmup"},
-                         all));
+  Arguments arguments = {
+      "-m", file_of(plain_model()), "--host", "127.0.0.1", "--port", "0", "-t", "2", "-c", "256", "-np",
+      "1",  "--no-warmup"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  Process server(command("llama-server", arguments, all));
   const int port = port_of(server);
   ASSERT_NE(port, 0) << server.wait().text();
   ASSERT_TRUE(becomes_healthy(server, port)) << server.so_far().text();
@@ -121,13 +123,13 @@ void serve(const Environment& environment, const std::filesystem::path& folder, 
 TEST(Server, AnswersWithJunoAndWritesReceiptsWhenStopped) {
   Json completion;
   Json receipts;
-  serve(compiling(), new_folder(), completion, receipts);
+  serve(compiling(), {}, new_folder(), completion, receipts);
   ASSERT_TRUE(receipts.is_object());
   expect_compiled(receipts, plain_model().compiled);
 
   Json native_completion;
   Json native_receipts;
-  serve(compiling({{"JUNO_ENGINE", "native"}}), new_folder(), native_completion, native_receipts);
+  serve(compiling({{"JUNO_ENGINE", "native"}}), {}, new_folder(), native_completion, native_receipts);
   ASSERT_TRUE(native_receipts.is_object());
   expect_engine_off(native_receipts);
 
@@ -137,6 +139,24 @@ TEST(Server, AnswersWithJunoAndWritesReceiptsWhenStopped) {
     EXPECT_EQ(completion.at("tokens"), native_completion.at("tokens"));
     EXPECT_EQ(completion.at("content"), native_completion.at("content"));
   }
+}
+
+/// Speculative decoding, with the target as its own draft: what one proposes the other takes.
+TEST(Server, DraftsWithASecondModelInTheSameProcess) {
+  Json completion;
+  Json receipts;
+  serve(compiling(), {"-md", file_of(plain_model()), "--spec-type", "draft-simple"}, new_folder(), completion,
+        receipts);
+  ASSERT_TRUE(receipts.is_object());
+  expect_compiled(receipts, 2 * plain_model().compiled);
+  EXPECT_EQ(completion.at("tokens").size(), 5u);
+  const Json& timings = completion.at("timings");
+  EXPECT_GT(timings.value("draft_n", 0), 0) << completion;
+  EXPECT_EQ(timings.value("draft_n_accepted", -1), timings.value("draft_n", 0)) << completion;
+
+  Json without;
+  serve(compiling(), {}, new_folder(), without, receipts);
+  EXPECT_EQ(completion.at("tokens"), without.at("tokens"));
 }
 
 /// Takes in what the server says until `folder` holds `count` files.
