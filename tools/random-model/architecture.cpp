@@ -47,8 +47,8 @@ constexpr TensorPattern kPostFeedForwardNorm[] = {{"post_ffw_norm", embedding}};
 // The window of the smallest published models. Without it llama.cpp would build another graph than for those.
 constexpr Key kSlidingWindow[] = {{"attention.sliding_window", 512U}};
 
-// The result is the mean of all tokens. Every second layer sees them all: llama.cpp cannot run a model in which all
-// layers have a window, as they would in the first five of the published models' six, or none has.
+// The result is the mean of all tokens. Layers with a window and layers without take turns: llama.cpp v0.4.0 stops with
+// an assertion unless a model has both kinds, and its own default, every sixth without, would need six layers.
 constexpr Key kEmbedding[] = {
     {"attention.sliding_window", 512U}, {"attention.sliding_window_pattern", 2U}, {"pooling_type", 1U}};
 
