@@ -21,10 +21,12 @@ struct Vectors256 {
   using Float = __m256;  // 8 floats
   static constexpr std::size_t kLanes = 8;
   static constexpr std::size_t kBytes = 32;
-  static constexpr std::size_t kRowBlock = 2;  ///< vectors of rows whose sums are kept in registers, decode
+  /// Vectors of rows whose sums fit into registers with those of so many columns.
+  static constexpr std::size_t row_block(std::size_t columns) { return columns == 1 ? 4 : 2; }
   static constexpr std::size_t kGemmRows = 2;  ///< the same in prefill, and how many columns with them
-  static constexpr std::size_t kGemmColumns = 4;
+  static constexpr std::size_t kGemmColumns = 6;
 
+  JUNO_INLINE void prefetch(const void* line) { _mm_prefetch(static_cast<const char*>(line), _MM_HINT_T0); }
   JUNO_INLINE Int load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
   JUNO_INLINE void store(void* to, Int v) { _mm256_storeu_si256(static_cast<__m256i*>(to), v); }
   JUNO_INLINE Int zero() { return _mm256_setzero_si256(); }

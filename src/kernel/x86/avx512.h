@@ -22,10 +22,12 @@ struct Avx512 {
   static constexpr std::size_t kBytes = 64;
   /// VPDPBUSD wants unsigned bytes on one side: weights have this added, and their sums are corrected.
   static constexpr int kBias = 128;
-  static constexpr std::size_t kRowBlock = 4;  ///< vectors of rows whose sums are kept in registers, decode
+  /// Vectors of rows whose sums fit into registers with those of so many columns.
+  static constexpr std::size_t row_block(std::size_t columns) { return columns <= 3 ? 4 : 2; }
   static constexpr std::size_t kGemmRows = 2;  ///< the same in prefill, and how many columns with them
   static constexpr std::size_t kGemmColumns = 6;
 
+  JUNO_INLINE void prefetch(const void* line) { _mm_prefetch(static_cast<const char*>(line), _MM_HINT_T0); }
   JUNO_INLINE Int load(const void* from) { return _mm512_loadu_si512(from); }
   JUNO_INLINE void store(void* to, Int v) { _mm512_storeu_si512(to, v); }
   JUNO_INLINE Int zero() { return _mm512_setzero_si512(); }

@@ -15,7 +15,7 @@ namespace {
 
 /// Columns of one chunk: their activations of a super-block and their sums have to stay in the first-level cache beside
 /// the decoded weights. A multiple of every kGemmColumns.
-inline constexpr std::size_t kChunkColumns = 48;
+inline constexpr std::size_t kChunkColumns = 96;
 
 template <class V, class D>
 class Gemm {
@@ -62,6 +62,7 @@ class Gemm {
  private:
   void decode(const std::byte* super_block) {
     for (std::size_t unit = 0; unit < Layout::kSubBlocks; unit += D::kUnit) {
+      prefetch_unit<V, D>(super_block, unit);  // about the next super-block, while this one is multiplied
       JUNO_UNROLL
       for (std::size_t i = 0; i < D::kUnit; ++i) {
         const std::size_t sub = unit + i;
@@ -125,8 +126,9 @@ class Gemm {
         for (std::size_t r = 0; r < V::kGemmRows; ++r) p[r][c] = start;
       }
       const std::uint8_t* weights = weights_[sum * kSumGroups] + row * V::kBytes;
-      JUNO_UNROLL
-      for (std::size_t group = 0; group < kSumGroups; ++group) {
+      // Eight groups are all of a sub-block of 32; more of them would not fit into the cache of decoded instructions.
+      _Pragma("clang loop unroll_count(8)")  //
+          for (std::size_t group = 0; group < kSumGroups; ++group) {
         Int w[V::kGemmRows];
         JUNO_UNROLL
         for (std::size_t r = 0; r < V::kGemmRows; ++r) w[r] = V::load(weights + group * kGroupBytes + r * V::kBytes);

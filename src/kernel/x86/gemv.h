@@ -25,12 +25,33 @@ inline constexpr std::size_t kBatchColumns = 4;
 /// for each sub-block. A sum starts with it.
 template <class V, class Layout>
 [[gnu::always_inline]] inline void corrections(const layout::ActivationBlock& y, std::int32_t* out) {
-  constexpr std::size_t kSums = Layout::kSubBlockWeights / 16;
-  for (std::size_t sub = 0; sub < Layout::kSubBlocks; ++sub) {
-    std::int32_t sum = 0;
-    for (std::size_t i = 0; i < kSums; ++i) sum += y.sums[sub * kSums + i];
-    out[sub] = -V::kBias * sum;
+  static_assert(Layout::kSubBlockWeights == 16 || Layout::kSubBlockWeights == 32);
+  const __m256i sums = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(y.sums));  // of 16 activations each
+  auto* to = reinterpret_cast<__m256i*>(out);
+  if constexpr (Layout::kSubBlockWeights == 32) {
+    _mm256_storeu_si256(to, _mm256_madd_epi16(sums, _mm256_set1_epi16(-V::kBias)));
+  } else {
+    const __m256i factor = _mm256_set1_epi32(-V::kBias);
+    const __m256i low = _mm256_cvtepi16_epi32(_mm256_castsi256_si128(sums));
+    const __m256i high = _mm256_cvtepi16_epi32(_mm256_extracti128_si256(sums, 1));
+    _mm256_storeu_si256(to, _mm256_mullo_epi32(low, factor));
+    _mm256_storeu_si256(to + 1, _mm256_mullo_epi32(high, factor));
   }
+}
+
+/// How far ahead memory is asked for. The loops below look ahead a few hundred instructions by themselves, which are
+/// fewer bytes the denser a layout is; this keeps all of them at what the memory gives. Measured: docs/performance.md.
+inline constexpr std::size_t kPrefetchBytes = 8192;
+
+/// What lies kPrefetchBytes behind a unit of sub-blocks. May lie behind the end of the matrix: the instruction never
+/// faults.
+template <class V, class D>
+[[gnu::always_inline]] inline void prefetch_unit(const std::byte* super_block, std::size_t unit) {
+  using Layout = typename D::Layout;
+  constexpr std::size_t kUnitBytes = Layout::kDOffset / (Layout::kSubBlocks / D::kUnit);
+  const std::byte* ahead = super_block + unit / D::kUnit * kUnitBytes + kPrefetchBytes;
+  JUNO_UNROLL
+  for (std::size_t i = 0; i < kUnitBytes; i += kLineBytes) V::prefetch(ahead + i);
 }
 
 template <class V, class D, std::size_t kColumns>
@@ -49,27 +70,38 @@ struct Batch {
       JUNO_UNROLL
       for (std::size_t c = 0; c < kColumns; ++c) corrections<V, Layout>(*y[c], corrected[c]);
     }
-    Int isum[kColumns][kRowVectors];
-    Int msum[kColumns][kRowVectors];
+    // Where not all sums fit into registers, the rows take turns; what the first pass read is in the cache then.
+    JUNO_UNROLL
+    for (std::size_t first = 0; first < kRowVectors; first += kRowBlock) {
+      add_rows(decoder, super_block, y, corrected, sum_factor, first);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kRowBlock = V::row_block(kColumns);
+
+  [[gnu::always_inline]] void add_rows(const D& decoder, const std::byte* super_block,
+                                       const layout::ActivationBlock* const* y,
+                                       const std::int32_t (*corrected)[Layout::kSubBlocks], float sum_factor,
+                                       std::size_t first) {
+    Int isum[kColumns][kRowBlock];
+    Int msum[kColumns][kRowBlock];
     JUNO_UNROLL
     for (std::size_t c = 0; c < kColumns; ++c) {
       JUNO_UNROLL
-      for (std::size_t r = 0; r < kRowVectors; ++r) isum[c][r] = msum[c][r] = V::zero();
+      for (std::size_t r = 0; r < kRowBlock; ++r) isum[c][r] = msum[c][r] = V::zero();
     }
     _Pragma("clang loop unroll(disable)")  //
         for (std::size_t unit = 0; unit < Layout::kSubBlocks; unit += D::kUnit) {
+      if (first == 0) prefetch_unit<V, D>(super_block, unit);
       JUNO_UNROLL
       for (std::size_t i = 0; i < D::kUnit; ++i) {
-        const std::size_t sub = unit + i;
-        JUNO_UNROLL
-        for (std::size_t first = 0; first < kRowVectors; first += V::kRowBlock) {
-          add_sub_block(decoder, super_block, y, corrected, sub, first, isum);
-        }
+        add_sub_block(decoder, super_block, y, corrected, unit + i, first, isum);
       }
       if constexpr (D::kMinima) {
         JUNO_UNROLL
-        for (std::size_t r = 0; r < kRowVectors; ++r) {
-          const Int minima = decoder.minima(super_block, unit / 2, r * V::kLanes);
+        for (std::size_t r = 0; r < kRowBlock; ++r) {
+          const Int minima = decoder.minima(super_block, unit / 2, (first + r) * V::kLanes);
           JUNO_UNROLL
           for (std::size_t c = 0; c < kColumns; ++c) {
             msum[c][r] = V::dot_16(msum[c][r], minima, V::broadcast(y[c]->sums + unit));
@@ -78,39 +110,41 @@ struct Batch {
       }
     }
     JUNO_UNROLL
-    for (std::size_t r = 0; r < kRowVectors; ++r) {
-      const Float d = V::widen_halfs(super_block + Layout::d_offset(r * V::kLanes));
+    for (std::size_t r = 0; r < kRowBlock; ++r) {
+      const std::size_t row = (first + r) * V::kLanes;
+      const Float d = V::widen_halfs(super_block + Layout::d_offset(row));
       JUNO_UNROLL
       for (std::size_t c = 0; c < kColumns; ++c) {
         const Float y_d = V::floats(y[c]->d);
+        Float& sum = acc[c][first + r];
+        Float scaled = V::to_float(isum[c][r]);
         if constexpr (D::kMinima) {
-          const Float d_min = V::widen_halfs(super_block + Layout::dmin_offset(r * V::kLanes));
-          acc[c][r] = V::negated_fma(V::multiply(d_min, y_d), V::to_float(msum[c][r]), acc[c][r]);
+          const Float d_min = V::widen_halfs(super_block + Layout::dmin_offset(row));
+          sum = V::negated_fma(V::multiply(d_min, y_d), V::to_float(msum[c][r]), sum);
+        } else {
+          scaled = V::multiply(V::floats(sum_factor), scaled);
         }
-        Float sum = V::to_float(isum[c][r]);
-        if constexpr (!D::kMinima) sum = V::multiply(V::floats(sum_factor), sum);
-        acc[c][r] = V::fma(V::multiply(d, y_d), sum, acc[c][r]);
+        sum = V::fma(V::multiply(d, y_d), scaled, sum);
       }
     }
   }
 
- private:
   [[gnu::always_inline]] static void add_sub_block(const D& decoder, const std::byte* super_block,
                                                    const layout::ActivationBlock* const* y,
                                                    const std::int32_t (*corrected)[Layout::kSubBlocks], std::size_t sub,
-                                                   std::size_t first, Int (*isum)[kRowVectors]) {
-    Int p[kColumns][V::kRowBlock];
+                                                   std::size_t first, Int (*isum)[kRowBlock]) {
+    Int p[kColumns][kRowBlock];
     JUNO_UNROLL
     for (std::size_t c = 0; c < kColumns; ++c) {
       Int start = V::zero();
       if constexpr (D::kBiased) start = V::ints(corrected[c][sub]);
       JUNO_UNROLL
-      for (std::size_t r = 0; r < V::kRowBlock; ++r) p[c][r] = start;
+      for (std::size_t r = 0; r < kRowBlock; ++r) p[c][r] = start;
     }
     JUNO_UNROLL
     for (std::size_t step = 0; step < D::kSteps; ++step) {
       JUNO_UNROLL
-      for (std::size_t r = 0; r < V::kRowBlock; ++r) {
+      for (std::size_t r = 0; r < kRowBlock; ++r) {
         const auto weights = decoder.weights(super_block, sub, step, (first + r) * V::kLanes);
         JUNO_UNROLL
         for (std::size_t k = 0; k < D::kVectors; ++k) {
@@ -124,11 +158,11 @@ struct Batch {
       }
     }
     JUNO_UNROLL
-    for (std::size_t r = 0; r < V::kRowBlock; ++r) {
+    for (std::size_t r = 0; r < kRowBlock; ++r) {
       const Int scales = decoder.scales(super_block, sub, (first + r) * V::kLanes);
       JUNO_UNROLL
       for (std::size_t c = 0; c < kColumns; ++c) {
-        Int& sum = isum[c][first + r];
+        Int& sum = isum[c][r];
         // Sums of codes with minima fit into 16 bits (3 * 128 * 16), as their scales do: one instruction for both.
         sum = D::kMinima ? V::dot_16(sum, p[c][r], scales) : V::add(sum, V::multiply(p[c][r], scales));
       }
