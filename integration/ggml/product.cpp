@@ -11,6 +11,7 @@
 #include "ggml-cpu.h"
 #include "ggml-impl.h"
 #include "matmul/matmul.h"
+#include "quantise.h"
 
 namespace juno::integration {
 namespace {
@@ -63,10 +64,10 @@ struct Work {
   std::atomic<std::size_t>* next_part = nullptr;
 };
 
-/// Rounds the columns to 8 bits with ggml's own routine; threads share the blocks of each column.
-void quantise_columns(const ggml_compute_params* params, const ggml_tensor* op, ActivationBlock* out) {
+/// Rounds the columns to 8 bits; threads share the blocks of each column.
+void quantise_columns(const ggml_compute_params* params, const ggml_tensor* op, kernel::Quantise quantise,
+                      ActivationBlock* out) {
   const ggml_tensor* columns = op->src[1];
-  const ggml_from_float_t from_float = ggml_get_type_traits_cpu(GGML_TYPE_Q8_K)->from_float;
   const std::size_t blocks = column_blocks(op);
   const std::size_t begin = blocks * size(params->ith) / size(params->nth);
   const std::size_t end = blocks * size(params->ith + 1) / size(params->nth);
@@ -76,8 +77,7 @@ void quantise_columns(const ggml_compute_params* params, const ggml_tensor* op, 
       for (std::int64_t i1 = 0; i1 < columns->ne[1]; ++i1) {
         const std::size_t offset = size(i1) * columns->nb[1] + size(i2) * columns->nb[2] + size(i3) * columns->nb[3];
         const auto* column = reinterpret_cast<const float*>(static_cast<const std::byte*>(columns->data) + offset);
-        from_float(column + begin * layout::kSuperBlockWeights, out + begin,
-                   static_cast<std::int64_t>((end - begin) * layout::kSuperBlockWeights));
+        quantise(column + begin * layout::kSuperBlockWeights, out + begin, end - begin);
         // For a block of zeros ggml leaves the sums as they were: any bytes, also those that would make a -0 of a 0.
         std::for_each(out + begin, out + end, [](ActivationBlock& block) {
           if (block.d == 0) std::fill(std::begin(block.sums), std::end(block.sums), std::int16_t{0});
@@ -161,7 +161,8 @@ std::size_t product_work_size(const ggml_tensor* op) { return Work::bytes(op); }
 void compute_product(const ggml_compute_params* params, ggml_tensor* op) {
   TensorState& state = *packed_state_of(op->src[0]);
   const Work work(params->wdata, op);
-  quantise_columns(params, op, work.activations);
+  const kernel::KernelInfo* kernel = state.decision().kernel;
+  quantise_columns(params, op, quantiser_for(*kernel), work.activations);
   if (params->ith == 0) {
     new (work.next_part) std::atomic<std::size_t>(0);
     if (op->op == GGML_OP_MUL_MAT_ID) {
@@ -172,7 +173,7 @@ void compute_product(const ggml_compute_params* params, ggml_tensor* op) {
   }
   ggml_barrier(params->threadpool);
   const matmul::Product product{.weights = state.packed(),
-                                .kernel = state.decision().kernel,
+                                .kernel = kernel,
                                 .groups = {work.groups, most_groups(op)},
                                 .next_part = work.next_part};
   matmul::multiply_share(product, size(params->nth), state.counters());

@@ -18,13 +18,14 @@ struct Isa {
   std::string_view name;
   std::string_view architecture;  ///< as in cpu::Facts; "" for every machine
   std::span<const kernel::KernelInfo> (*kernels)() noexcept;
+  kernel::Quantise (*quantise)() noexcept = nullptr;  ///< none: callers have their own
 };
 
 inline constexpr std::array kIsas = {
-    Isa{"sme2", "arm64", kernel::sme2::kernels},             //
-    Isa{"avx512", "x86-64", kernel::x86::avx512_kernels},    //
-    Isa{"avxvnni", "x86-64", kernel::x86::avxvnni_kernels},  //
-    Isa{"avx2", "x86-64", kernel::x86::avx2_kernels},        //
+    Isa{"sme2", "arm64", kernel::sme2::kernels},                                            //
+    Isa{"avx512", "x86-64", kernel::x86::avx512_kernels, kernel::x86::avx512_quantise},     //
+    Isa{"avxvnni", "x86-64", kernel::x86::avxvnni_kernels, kernel::x86::avxvnni_quantise},  //
+    Isa{"avx2", "x86-64", kernel::x86::avx2_kernels, kernel::x86::avx2_quantise},           //
     Isa{"scalar", "", kernel::scalar::kernels},
 };
 

@@ -12,10 +12,8 @@
 namespace juno::dispatch {
 namespace {
 
-std::string_view architecture_of(const kernel::KernelInfo& kernel) {
-  const auto* isa =
-      std::find_if(kIsas.begin(), kIsas.end(), [&](const Isa& known) { return known.name == kernel.isa; });
-  return isa->architecture;
+const Isa& isa_of(const kernel::KernelInfo& kernel) {
+  return *std::find_if(kIsas.begin(), kIsas.end(), [&](const Isa& known) { return known.name == kernel.isa; });
 }
 
 }  // namespace
@@ -61,6 +59,11 @@ const kernel::KernelInfo& kernel_for(const kernel::KernelInfo& kernel, std::size
   return *best;
 }
 
+kernel::Quantise quantise_for(const kernel::KernelInfo& kernel) {
+  const Isa& isa = isa_of(kernel);
+  return isa.quantise != nullptr ? isa.quantise() : nullptr;
+}
+
 Choice choose_kernel(std::uint32_t gguf_type, const cpu::Facts& machine, std::string_view isa) {
   Choice choice;
   if (!isa.empty() && std::none_of(kIsas.begin(), kIsas.end(), [&](const Isa& known) { return known.name == isa; })) {
@@ -73,7 +76,8 @@ Choice choose_kernel(std::uint32_t gguf_type, const cpu::Facts& machine, std::st
     if (recipe == nullptr) continue;
     const Reason reason = fit(kernel, machine);
     if (reason == Reason::compiled) return {&kernel, recipe, Reason::compiled, {}};
-    if (isa.empty() && architecture_of(kernel) != machine.architecture) continue;  // says nothing about this machine
+    if (isa.empty() && isa_of(kernel).architecture != machine.architecture)
+      continue;  // says nothing about this machine
     choice.reason = reason;
     choice.detail =
         reason == Reason::no_kernel

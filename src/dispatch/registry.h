@@ -34,6 +34,9 @@ Reason fit(const kernel::KernelInfo& kernel, const cpu::Facts& machine) noexcept
 /// Of the kernels of `kernel`'s layout and instruction set, the one meant for so many columns.
 const kernel::KernelInfo& kernel_for(const kernel::KernelInfo& kernel, std::size_t columns);
 
+/// The way of `kernel`'s instruction set to round activations; nullptr if it has none.
+kernel::Quantise quantise_for(const kernel::KernelInfo& kernel);
+
 /// A kernel for few columns and the recipe for its layout, or the reason why there is none.
 struct Choice {
   const kernel::KernelInfo* kernel = nullptr;

@@ -42,6 +42,10 @@ struct TileJob {
   std::size_t column_count;
 };
 
+/// Rounds 256 * `count` floats to `count` activation blocks, with the bytes of ggml's quantize_row_q8_K_ref. (How often
+/// a compiler fused operations in there is ggml's own business: whoever uses this, compares.)
+using Quantise = void (*)(const float* values, layout::ActivationBlock* blocks, std::size_t count) noexcept;
+
 /// One row of the registry. Its public name is "<operation>.<layout>.<isa>", built in dispatch/.
 struct KernelInfo {
   std::string_view operation;

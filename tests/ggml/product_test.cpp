@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Matrix products inside ggml: Juno's buffer against ggml's own code.
-#include <array>
-
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "dispatch/registry.h"

@@ -3,6 +3,7 @@
 
 #include "kernel/x86/entries.h"
 #include "kernel/x86/gemm.h"
+#include "kernel/x86/quantise.h"
 
 namespace juno::kernel::x86 {
 
@@ -10,6 +11,7 @@ constinit const Entries avx2_entries = {
     .lut4w = {gemv<Avx2, Lut4Decoder<Avx2, 32>>, gemm<Avx2, Lut4Decoder<Avx2, 32>>},
     .lut4s16w = {gemv<Avx2, Lut4Decoder<Avx2, 16>>, gemm<Avx2, Lut4Decoder<Avx2, 16>>},
     .lin2w = {gemv<Avx2, Lin2Decoder<Avx2>>, gemm<Avx2, Lin2Decoder<Avx2>>},
+    .quantise = quantise<Avx2>,
 };
 
 }  // namespace juno::kernel::x86

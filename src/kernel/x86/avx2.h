@@ -84,6 +84,29 @@ struct Vectors256 {
     const int wanted = count >= kLanes ? static_cast<int>(kLanes) : static_cast<int>(count);
     _mm256_maskstore_ps(to, _mm256_cmpgt_epi32(_mm256_set1_epi32(wanted), lane), v);
   }
+
+  // --- what rounding activations asks for ---
+
+  JUNO_INLINE Float add(Float a, Float b) { return _mm256_add_ps(a, b); }
+  JUNO_INLINE Int bits(Float v) { return _mm256_castps_si256(v); }
+  JUNO_INLINE Int smaller(Int a, Int b) { return _mm256_min_epi32(a, b); }
+  JUNO_INLINE Float magnitude(Float v) { return _mm256_andnot_ps(floats(-0.0f), v); }
+  /// Lane by lane; `b` where `a` is NaN.
+  JUNO_INLINE Float larger(Float a, Float b) { return _mm256_max_ps(a, b); }
+  JUNO_INLINE float largest_lane(Float v) {
+    __m128 four = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    four = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(four, _mm_shuffle_ps(four, four, 1)));
+  }
+  /// A bit for each lane that is `magnitude` or its negative.
+  JUNO_INLINE unsigned lanes_of_magnitude(Float v, float magnitude_wanted) {
+    return static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(magnitude(v), floats(magnitude_wanted), _CMP_EQ_OQ)));
+  }
+  JUNO_INLINE void store_low_bytes(std::int8_t* to, Int v) {
+    const Int low = _mm256_and_si256(v, ints(0xff));  // so that nothing saturates
+    const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), _mm_packus_epi16(words, words));
+  }
 };
 
 /// Without VNNI: VPMADDUBSW adds pairs in 16 bits, so that no bias fits. One side is made unsigned by moving the

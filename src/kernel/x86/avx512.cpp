@@ -3,6 +3,7 @@
 
 #include "kernel/x86/entries.h"
 #include "kernel/x86/gemm.h"
+#include "kernel/x86/quantise.h"
 
 namespace juno::kernel::x86 {
 
@@ -10,6 +11,7 @@ constinit const Entries avx512_entries = {
     .lut4w = {gemv<Avx512, Lut4Decoder<Avx512, 32>>, gemm<Avx512, Lut4Decoder<Avx512, 32>>},
     .lut3w = {gemv<Avx512, Lut3Decoder<Avx512>>, gemm<Avx512, Lut3Decoder<Avx512>>},
     .lin2w = {gemv<Avx512, Lin2Decoder<Avx512>>, gemm<Avx512, Lin2Decoder<Avx512>>},
+    .quantise = quantise<Avx512>,
 };
 
 }  // namespace juno::kernel::x86

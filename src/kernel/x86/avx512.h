@@ -93,6 +93,23 @@ struct Avx512 {
     _mm512_mask_storeu_ps(to, mask, v);
   }
 
+  // --- what rounding activations asks for ---
+
+  JUNO_INLINE Float add(Float a, Float b) { return _mm512_add_ps(a, b); }
+  JUNO_INLINE Int bits(Float v) { return _mm512_castps_si512(v); }
+  JUNO_INLINE Int smaller(Int a, Int b) { return _mm512_min_epi32(a, b); }
+  JUNO_INLINE Float magnitude(Float v) { return _mm512_abs_ps(v); }
+  /// Lane by lane; `b` where `a` is NaN.
+  JUNO_INLINE Float larger(Float a, Float b) { return _mm512_max_ps(a, b); }
+  JUNO_INLINE float largest_lane(Float v) { return _mm512_reduce_max_ps(v); }
+  /// A bit for each lane that is `magnitude` or its negative.
+  JUNO_INLINE unsigned lanes_of_magnitude(Float v, float magnitude) {
+    return _mm512_cmp_ps_mask(_mm512_abs_ps(v), floats(magnitude), _CMP_EQ_OQ);
+  }
+  JUNO_INLINE void store_low_bytes(std::int8_t* to, Int v) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm512_cvtepi32_epi8(v));
+  }
+
   // --- what only lut3w asks for ---
 
   /// Bytes whose bit in the 64-bit mask at `mask` is set, negated.

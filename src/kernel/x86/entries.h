@@ -19,6 +19,7 @@ struct Entries {
   Pair lut4s16w{};
   Pair lut3w{};
   Pair lin2w{};
+  Quantise quantise = nullptr;
 };
 
 extern const Entries avx512_entries;

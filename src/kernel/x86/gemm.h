@@ -39,8 +39,16 @@ class Gemm {
     }
     for (std::size_t s = 0; s < job_.super_blocks; ++s) {
       decode(tile + s * Layout::kSuperBlockBytes);
-      if constexpr (D::kBiased) {
-        for (std::size_t c = 0; c < count; ++c) corrections<V, Layout>(columns[c].activations[s], corrected_[c]);
+      for (std::size_t c = 0; c < count; ++c) {
+        const layout::ActivationBlock* y = columns[c].activations + s;
+        if constexpr (D::kBiased) corrections<V, Layout>(*y, corrected_[c]);
+        // Columns lie too far apart for the processor to see what comes next: the next super-block or, after the last,
+        // where the results go.
+        if (s + 1 < job_.super_blocks) {
+          prefetch_lines<V, sizeof *y>(y + 1);
+        } else {
+          prefetch_lines<V, sizeof acc_[c]>(columns[c].out + job_.first_row + first_row);
+        }
       }
       for (std::size_t r = 0; r < kRowVectors; r += V::kGemmRows) {
         std::size_t c = 0;
@@ -60,6 +68,12 @@ class Gemm {
   }
 
  private:
+  template <class Vectors, std::size_t kSize>
+  static void prefetch_lines(const void* first) {
+    JUNO_UNROLL
+    for (std::size_t i = 0; i < kSize; i += kLineBytes) Vectors::prefetch(static_cast<const std::byte*>(first) + i);
+  }
+
   void decode(const std::byte* super_block) {
     for (std::size_t unit = 0; unit < Layout::kSubBlocks; unit += D::kUnit) {
       prefetch_unit<V, D>(super_block, unit);  // about the next super-block, while this one is multiplied

@@ -73,4 +73,8 @@ std::span<const KernelInfo> avx2_kernels() noexcept {
   return kKernels;
 }
 
+Quantise avx512_quantise() noexcept { return avx512_entries.quantise; }
+Quantise avxvnni_quantise() noexcept { return avxvnni_entries.quantise; }
+Quantise avx2_quantise() noexcept { return avx2_entries.quantise; }
+
 }  // namespace juno::kernel::x86

@@ -14,4 +14,9 @@ std::span<const KernelInfo> avx512_kernels() noexcept;
 std::span<const KernelInfo> avxvnni_kernels() noexcept;
 std::span<const KernelInfo> avx2_kernels() noexcept;
 
+/// Their ways to round activations; null where the code cannot be built.
+Quantise avx512_quantise() noexcept;
+Quantise avxvnni_quantise() noexcept;
+Quantise avx2_quantise() noexcept;
+
 }  // namespace juno::kernel::x86
