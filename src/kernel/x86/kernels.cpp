@@ -9,6 +9,13 @@
 #include "layout/lut4w.h"
 
 namespace juno::kernel::x86 {
+
+#if !defined(__x86_64__)
+constinit const Entries avx512_entries{};
+constinit const Entries avxvnni_entries{};
+constinit const Entries avx2_entries{};
+#endif
+
 namespace {
 
 using cpu::Feature;
@@ -17,12 +24,6 @@ using cpu::FeatureSet;
 constexpr FeatureSet kAvx512 = {Feature::avx512f, Feature::avx512bw, Feature::avx512vl, Feature::avx512vnni};
 constexpr FeatureSet kAvxVnni = {Feature::avx2, Feature::fma, Feature::f16c, Feature::avxvnni};
 constexpr FeatureSet kAvx2 = {Feature::avx2, Feature::fma, Feature::f16c};
-
-#if !defined(__x86_64__)
-constexpr Entries avx512_entries{};
-constexpr Entries avxvnni_entries{};
-constexpr Entries avx2_entries{};
-#endif
 
 /// From how many columns on GEMM is the faster one: where it stops being cheaper to decode in registers for each batch
 /// than once into memory for all.
