@@ -34,9 +34,13 @@ std::filesystem::path llama_sources();
 bool expects_sme2();
 bool has_runner();
 
-/// The switches with which Juno compiles tensors here, and the kernel that then multiplies them.
+/// The switches with which Juno compiles tensors here; the instruction set that is then chosen, the layout of IQ4_XS
+/// tensors, and the kernels that multiply them with few columns and with many (maybe the same).
 Environment compiling(Environment more = {});
+std::string isa();
+std::string layout();
 std::string kernel();
+std::string kernel_for_many();
 
 Command command(const std::string& program, const Arguments& arguments, const Environment& environment);
 Outcome run_program(const std::string& program, const Arguments& arguments, const Environment& environment = {});
@@ -88,7 +92,7 @@ std::vector<std::string> keys(const Json& object);
 Json decisions(const Json& receipts);
 
 /// Calls of `kernel` in one tensor's receipt; 0 if it did not run.
-std::uint64_t calls_of(const Json& tensor, const std::string& kernel);
+std::uint64_t calls_of(const Json& tensor);
 
 /// Receipts in which `compiled` tensors were packed, each ran on kernel() at least once, and nothing was unpacked.
 void expect_compiled(const Json& receipts, std::size_t compiled);

@@ -140,7 +140,7 @@ inline void expect_all_multiplied_since(std::size_t first) {
   for (const auto& receipt : receipts_since(first)) {
     if (receipt.reason != Reason::compiled) continue;
     ++packed;
-    EXPECT_EQ(receipt.kernels.size(), 1u) << receipt.name;
+    EXPECT_FALSE(receipt.kernels.empty()) << receipt.name;
     EXPECT_EQ(receipt.unpacked_calls, 0u) << receipt.name;
   }
   EXPECT_GT(packed, 0u);

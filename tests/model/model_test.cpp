@@ -83,11 +83,12 @@ TEST_P(EveryModel, EveryCompiledTensorIsMultiplied) {
   for (const auto& receipt : receipts_since(before)) {
     if (receipt.reason != Reason::compiled) continue;
     ++compiled;
-    ASSERT_EQ(receipt.kernels.size(), 1u) << receipt.name;
-    EXPECT_GE(receipt.kernels[0].calls[0], 5u) << receipt.name;  // one for each generated token after the first
+    std::uint64_t single = 0;
+    for (const receipt::KernelCount& ran : receipt.kernels) single += ran.calls[0];
+    EXPECT_GE(single, 5u) << receipt.name;  // one for each generated token after the first
     EXPECT_EQ(receipt.unpacked_calls, 0u) << receipt.name;
     EXPECT_GT(receipt.pack_nanoseconds, 0u);
-    EXPECT_GT(receipt.packed_bytes, receipt.native_bytes);
+    EXPECT_GE(receipt.packed_bytes, receipt.native_bytes);
   }
   EXPECT_GT(compiled, 0u);
 }

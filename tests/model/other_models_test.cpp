@@ -130,7 +130,7 @@ TEST(Embedding, IsThatOfTheNativeEngine) {
         << "the embedding does not depend on the text";
     for (const auto& receipt : receipts_since(before)) {
       if (receipt.reason != Reason::compiled || receipt.name == "output.weight") continue;  // no logits are asked for
-      EXPECT_EQ(receipt.kernels.size(), 1u) << receipt.name;
+      EXPECT_FALSE(receipt.kernels.empty()) << receipt.name;
       EXPECT_EQ(receipt.unpacked_calls, 0u) << receipt.name;
     }
     EXPECT_EQ(packed_since(before).size(), 2 * 7u + 1);

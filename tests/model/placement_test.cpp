@@ -104,7 +104,9 @@ TEST_F(Placement, TensorsSentToJunoWorkWhatTheyAre) {
   EXPECT_FALSE(sent.packed.contains("output.weight"));  // Q4_K
   EXPECT_FALSE(sent.packed.contains("output_norm.weight"));
   for (const auto& receipt : receipts_since(before)) {
-    EXPECT_EQ(receipt.unpacked_calls, receipt.name == "token_embd.weight" ? 1u : 0u) << receipt.name;
+    // The loader's first question about the embedding, answered before it was sent, may have a receipt of its own.
+    const bool looked_up = receipt.name == "token_embd.weight" && receipt.reason == Reason::compiled;
+    EXPECT_EQ(receipt.unpacked_calls, looked_up ? 1u : 0u) << receipt.name;
   }
 }
 
