@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 
 #include "support/temporary_folder.h"
@@ -46,10 +47,15 @@ fs::path llama_sources() { return variable("JUNO_LLAMA"); }
 bool expects_sme2() { return variable("JUNO_REQUIRE_ISA").find("sme2") != std::string::npos; }
 bool has_runner() { return !variable("JUNO_RUNNER").empty(); }
 
-std::string isa() {
-  const std::string required = variable("JUNO_REQUIRE_ISA");
-  return required.empty() ? "scalar" : required.substr(0, required.find(','));
+std::vector<std::string> isas() {
+  std::vector<std::string> all;
+  std::istringstream names(variable("JUNO_REQUIRE_ISA"));
+  for (std::string name; std::getline(names, name, ',');) all.push_back(name);
+  if (all.empty()) all.emplace_back("scalar");
+  return all;
 }
+
+std::string isa() { return isas().front(); }
 
 Environment compiling(Environment more) {
   if (isa() == "scalar") more["JUNO_ISA"] = "scalar";  // never chosen by itself

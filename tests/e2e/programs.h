@@ -34,6 +34,9 @@ std::filesystem::path llama_sources();
 bool expects_sme2();
 bool has_runner();
 
+/// Instruction sets that this machine has kernels for, the best first; "scalar" alone if there are none.
+std::vector<std::string> isas();
+
 /// The switches with which Juno compiles tensors here; the instruction set that is then chosen, the layout of IQ4_XS
 /// tensors, and the kernels that multiply them with few columns and with many (maybe the same).
 Environment compiling(Environment more = {});
