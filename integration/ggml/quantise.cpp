@@ -22,7 +22,8 @@ std::vector<float> telling_values() {
   for (std::size_t i = 0; i < values.size(); ++i) {
     state = state * 1664525u + 1013904223u;
     const auto odd = static_cast<float>(static_cast<int>(state >> 8) % 254);
-    const auto block = static_cast<float>(1 + i / layout::kSuperBlockWeights);
+    const std::size_t block_number = i / layout::kSuperBlockWeights;
+    const auto block = static_cast<float>(1 + block_number);
     values[i] = (odd / 254.0f + (state % 3 == 0 ? 0x1p-24f : 0.0f)) * block * (state % 2 == 0 ? 1.0f : -1.0f);
   }
   return values;

@@ -134,8 +134,7 @@ class Gemm {
       Int p[V::kGemmRows][kColumns];
       JUNO_UNROLL
       for (std::size_t c = 0; c < kColumns; ++c) {
-        Int start = V::zero();
-        if constexpr (D::kBiased) start = V::ints(corrected_[first + c][sum]);
+        const Int start = D::kBiased ? V::ints(corrected_[first + c][sum]) : V::zero();
         JUNO_UNROLL
         for (std::size_t r = 0; r < V::kGemmRows; ++r) p[r][c] = start;
       }
@@ -171,21 +170,25 @@ class Gemm {
       for (std::size_t c = 0; c < kColumns; ++c) {
         float* at = acc_[first + c] + (row + r) * V::kLanes;
         const Float y_d = V::floats(y[c]->d);
-        Float acc = V::load_floats(at);
-        if constexpr (D::kMinima) {
-          Int msum = V::zero();
-          JUNO_UNROLL
-          for (std::size_t pair = 0; pair < Layout::kSubBlocks / 2; ++pair) {
-            const Int minima = V::load(scales_[pair] + (row + r) * V::kLanes);
-            msum = V::dot_16(msum, minima, V::broadcast(y[c]->sums + 2 * pair));
-          }
-          const Float d_min = V::load_floats(d_min_ + (row + r) * V::kLanes);
-          acc = V::negated_fma(V::multiply(d_min, y_d), V::to_float(msum), acc);
-        }
-        Float sum = V::to_float(isum[r][c]);
-        if constexpr (!D::kMinima) sum = V::multiply(V::floats(job_.constants->sum_factor), sum);
+        const Float acc = without_minima(V::load_floats(at), *y[c], (row + r) * V::kLanes);
+        const Float sum = scaled<V, D>(isum[r][c], job_.constants->sum_factor);
         V::store_floats(at, V::fma(V::multiply(d, y_d), sum, acc));
       }
+    }
+  }
+
+  /// `acc` less what the minima of a vector of rows come to.
+  [[gnu::always_inline]] Float without_minima(Float acc, const layout::ActivationBlock& y, std::size_t row) const {
+    if constexpr (D::kMinima) {
+      Int msum = V::zero();
+      JUNO_UNROLL
+      for (std::size_t pair = 0; pair < Layout::kSubBlocks / 2; ++pair) {
+        msum = V::dot_16(msum, V::load(scales_[pair] + row), V::broadcast(y.sums + 2 * pair));
+      }
+      const Float d_min = V::multiply(V::load_floats(d_min_ + row), V::floats(y.d));
+      return V::negated_fma(d_min, V::to_float(msum), acc);
+    } else {
+      return acc;
     }
   }
 

@@ -54,6 +54,13 @@ template <class V, class D>
   for (std::size_t i = 0; i < kUnitBytes; i += kLineBytes) V::prefetch(ahead + i);
 }
 
+/// The sum of a super-block as floats, times the factor that layouts without minima have.
+template <class V, class D>
+[[gnu::always_inline]] inline typename V::Float scaled(typename V::Int isum, float sum_factor) {
+  if constexpr (D::kMinima) return V::to_float(isum);
+  return V::multiply(V::floats(sum_factor), V::to_float(isum));
+}
+
 template <class V, class D, std::size_t kColumns>
 struct Batch {
   using Layout = typename D::Layout;
@@ -117,14 +124,11 @@ struct Batch {
       for (std::size_t c = 0; c < kColumns; ++c) {
         const Float y_d = V::floats(y[c]->d);
         Float& sum = acc[c][first + r];
-        Float scaled = V::to_float(isum[c][r]);
         if constexpr (D::kMinima) {
           const Float d_min = V::widen_halfs(super_block + Layout::dmin_offset(row));
           sum = V::negated_fma(V::multiply(d_min, y_d), V::to_float(msum[c][r]), sum);
-        } else {
-          scaled = V::multiply(V::floats(sum_factor), scaled);
         }
-        sum = V::fma(V::multiply(d, y_d), scaled, sum);
+        sum = V::fma(V::multiply(d, y_d), scaled<V, D>(isum[c][r], sum_factor), sum);
       }
     }
   }
@@ -136,8 +140,7 @@ struct Batch {
     Int p[kColumns][kRowBlock];
     JUNO_UNROLL
     for (std::size_t c = 0; c < kColumns; ++c) {
-      Int start = V::zero();
-      if constexpr (D::kBiased) start = V::ints(corrected[c][sub]);
+      const Int start = D::kBiased ? V::ints(corrected[c][sub]) : V::zero();
       JUNO_UNROLL
       for (std::size_t r = 0; r < kRowBlock; ++r) p[c][r] = start;
     }
