@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernel/x86/corrections.h"
+
 #define JUNO_INLINE [[gnu::always_inline]] static inline
 
 namespace juno::kernel::x86 {
@@ -132,6 +134,9 @@ struct Avx2 : Vectors256 {
   }
   /// Lane by lane: sum + two 16-bit numbers * two others.
   JUNO_INLINE Int dot_16(Int sum, Int a, Int b) { return add(sum, _mm256_madd_epi16(a, b)); }
+  JUNO_INLINE Int multiply_add(Int sum, Int a, Int b) { return add(sum, multiply(a, b)); }
+  /// The same for numbers that fit into 16 bits, the second of them not negative.
+  JUNO_INLINE Int multiply_add_16(Int sum, Int a, Int b) { return dot_16(sum, a, b); }
 
  private:
   JUNO_INLINE Int add_pairs(Int sum, Int pairs) { return add(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1))); }
@@ -146,7 +151,15 @@ struct AvxVnni : Vectors256 {
   JUNO_INLINE Word word(const void* activations) { return broadcast(activations); }
   JUNO_INLINE Int dot(Int sum, Int weights, Word y) { return _mm256_dpbusd_avx_epi32(sum, weights, y); }
   JUNO_INLINE Int dot_small(Int sum, Int weights, Word y) { return _mm256_dpbusd_avx_epi32(sum, weights, y); }
+  template <std::size_t kSubBlockWeights>
+  JUNO_INLINE void corrections(const std::int16_t (&sums)[16], std::int32_t* out) {
+    correct<kBias, kSubBlockWeights>(sums, out);
+  }
+  /// Lane by lane: sum + two 16-bit numbers * two others.
   JUNO_INLINE Int dot_16(Int sum, Int a, Int b) { return _mm256_dpwssd_avx_epi32(sum, a, b); }
+  JUNO_INLINE Int multiply_add(Int sum, Int a, Int b) { return add(sum, multiply(a, b)); }
+  /// The same for numbers that fit into 16 bits, the second of them not negative: one instruction instead of two.
+  JUNO_INLINE Int multiply_add_16(Int sum, Int a, Int b) { return dot_16(sum, a, b); }
 };
 #endif
 

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/x86/avx512.h"
 
+#include "kernel/simd/gemm.h"
+#include "kernel/simd/word_decoders.h"
 #include "kernel/x86/entries.h"
-#include "kernel/x86/gemm.h"
 #include "kernel/x86/quantise.h"
 
 namespace juno::kernel::x86 {
+
+using simd::gemm;
+using simd::gemv;
+using simd::Lin2Decoder;
+using simd::Lut3Decoder;
+using simd::Lut4Decoder;
 
 constinit const Entries avx512_entries = {
     .lut4w = {gemv<Avx512, Lut4Decoder<Avx512, 32>>, gemm<Avx512, Lut4Decoder<Avx512, 32>>},

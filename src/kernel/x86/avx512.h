@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernel/x86/corrections.h"
+
 #define JUNO_INLINE [[gnu::always_inline]] static inline
 
 namespace juno::kernel::x86 {
@@ -67,6 +69,13 @@ struct Avx512 {
   JUNO_INLINE Int dot(Int sum, Int weights, Word y) { return _mm512_dpbusd_epi32(sum, weights, y); }
   /// The same for weights of 0 .. 63, which are not biased.
   JUNO_INLINE Int dot_small(Int sum, Int weights, Word y) { return _mm512_dpbusd_epi32(sum, weights, y); }
+  template <std::size_t kSubBlockWeights>
+  JUNO_INLINE void corrections(const std::int16_t (&sums)[16], std::int32_t* out) {
+    correct<kBias, kSubBlockWeights>(sums, out);
+  }
+  JUNO_INLINE Int multiply_add(Int sum, Int a, Int b) { return add(sum, multiply(a, b)); }
+  /// The same for numbers that fit into 16 bits, the second of them not negative: one instruction instead of two.
+  JUNO_INLINE Int multiply_add_16(Int sum, Int a, Int b) { return dot_16(sum, a, b); }
   /// Lane by lane: sum + two 16-bit numbers * two others.
   JUNO_INLINE Int dot_16(Int sum, Int a, Int b) { return _mm512_dpwssd_epi32(sum, a, b); }
 

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "kernel/kernel.h"
-#include "kernel/x86/decoders.h"
+#include "layout/activations.h"
 
 namespace juno::kernel::x86 {
 namespace {

@@ -2,7 +2,8 @@
 //
 // How the vectors of a layout become operands of dot products: one decoder for each layout in word order.
 //
-//   kVectors             operands that one vector of codes gives, four columns each
+//   kVectors             operands for a vector of rows that one vector of codes gives, four columns each
+//   kRows                vectors of rows that it gives them for
 //   kSteps               vectors of codes per sub-block and vector of rows
 //   kUnit                sub-blocks that are decoded in a row: 2 where the layout keeps things of two together
 //   weights(..)          the operands of one vector of codes; biased if kBiased
@@ -22,12 +23,12 @@
 #include "layout/lut3w.h"
 #include "layout/lut4w.h"
 
-namespace juno::kernel::x86 {
+namespace juno::kernel::simd {
 namespace {
 
 /// The table of code values as bytes for look_up; with VNNI, biased.
 template <class V>
-JUNO_INLINE std::array<std::int8_t, 16> biased_table(const layout::Constants& constants) {
+[[gnu::always_inline]] inline std::array<std::int8_t, 16> biased_table(const layout::Constants& constants) {
   std::array<std::int8_t, 16> table{};
   for (std::size_t i = 0; i < table.size(); ++i) {
     table[i] = static_cast<std::int8_t>(static_cast<std::uint8_t>(constants.table[i] + V::kBias));
@@ -41,6 +42,7 @@ class Lut4Decoder {
   using Layout = layout::Lut4WOf<kSubBlockWidth>;
   using Int = typename V::Int;
   static constexpr std::size_t kVectors = 2;
+  static constexpr std::size_t kRows = 1;
   static constexpr std::size_t kSteps = Layout::kGroups;
   static constexpr std::size_t kUnit = 1;
   static constexpr bool kBiased = V::kBias != 0;
@@ -72,6 +74,7 @@ class Lut3Decoder {
   using Layout = layout::Lut3W;
   using Int = typename V::Int;
   static constexpr std::size_t kVectors = 4;
+  static constexpr std::size_t kRows = 1;
   static constexpr std::size_t kSteps = 1;
   static constexpr std::size_t kUnit = 2;
   static constexpr bool kBiased = V::kBias != 0;
@@ -119,6 +122,7 @@ class Lin2Decoder {
   using Layout = layout::Lin2W;
   using Int = typename V::Int;
   static constexpr std::size_t kVectors = 4;
+  static constexpr std::size_t kRows = 1;
   static constexpr std::size_t kSteps = 1;
   static constexpr std::size_t kUnit = 2;
   static constexpr bool kBiased = false;
@@ -159,4 +163,4 @@ class Lin2Decoder {
 };
 
 }  // namespace
-}  // namespace juno::kernel::x86
+}  // namespace juno::kernel::simd

@@ -9,35 +9,18 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 
 #include "kernel/kernel.h"
-#include "kernel/x86/decoders.h"
+#include "layout/activations.h"
 
 #define JUNO_UNROLL _Pragma("clang loop unroll(full)")
 
-namespace juno::kernel::x86 {
+namespace juno::kernel::simd {
 namespace {
 
 /// Columns of one pass over a tile.
 inline constexpr std::size_t kBatchColumns = 4;
-
-/// What the sums of one column and super-block have too much because weights are biased: -bias * sum of activations,
-/// for each sub-block. A sum starts with it.
-template <class V, class Layout>
-[[gnu::always_inline]] inline void corrections(const layout::ActivationBlock& y, std::int32_t* out) {
-  static_assert(Layout::kSubBlockWeights == 16 || Layout::kSubBlockWeights == 32);
-  const __m256i sums = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(y.sums));  // of 16 activations each
-  auto* to = reinterpret_cast<__m256i*>(out);
-  if constexpr (Layout::kSubBlockWeights == 32) {
-    _mm256_storeu_si256(to, _mm256_madd_epi16(sums, _mm256_set1_epi16(-V::kBias)));
-  } else {
-    const __m256i factor = _mm256_set1_epi32(-V::kBias);
-    const __m256i low = _mm256_cvtepi16_epi32(_mm256_castsi256_si128(sums));
-    const __m256i high = _mm256_cvtepi16_epi32(_mm256_extracti128_si256(sums, 1));
-    _mm256_storeu_si256(to, _mm256_mullo_epi32(low, factor));
-    _mm256_storeu_si256(to + 1, _mm256_mullo_epi32(high, factor));
-  }
-}
 
 /// How far ahead memory is asked for. The loops below look ahead a few hundred instructions by themselves, which are
 /// fewer bytes the denser a layout is; this keeps all of them at what the memory gives. Measured: docs/performance.md.
@@ -75,7 +58,8 @@ struct Batch {
     alignas(64) std::int32_t corrected[kColumns][Layout::kSubBlocks];
     if constexpr (D::kBiased) {
       JUNO_UNROLL
-      for (std::size_t c = 0; c < kColumns; ++c) corrections<V, Layout>(*y[c], corrected[c]);
+      for (std::size_t c = 0; c < kColumns; ++c)
+        V::template corrections<Layout::kSubBlockWeights>(y[c]->sums, corrected[c]);
     }
     // Where not all sums fit into registers, the rows take turns; what the first pass read is in the cache then.
     JUNO_UNROLL
@@ -147,7 +131,7 @@ struct Batch {
     JUNO_UNROLL
     for (std::size_t step = 0; step < D::kSteps; ++step) {
       JUNO_UNROLL
-      for (std::size_t r = 0; r < kRowBlock; ++r) {
+      for (std::size_t r = 0; r < kRowBlock; r += D::kRows) {
         const auto weights = decoder.weights(super_block, sub, step, (first + r) * V::kLanes);
         JUNO_UNROLL
         for (std::size_t k = 0; k < D::kVectors; ++k) {
@@ -155,7 +139,12 @@ struct Batch {
           JUNO_UNROLL
           for (std::size_t c = 0; c < kColumns; ++c) {
             const typename V::Word word = V::word(y[c]->q + column);
-            p[c][r] = D::kMinima ? V::dot_small(p[c][r], weights[k], word) : V::dot(p[c][r], weights[k], word);
+            JUNO_UNROLL
+            for (std::size_t i = 0; i < D::kRows; ++i) {
+              Int& sum = p[c][r + i];
+              const Int operand = weights[i * D::kVectors + k];
+              sum = D::kMinima ? V::dot_small(sum, operand, word) : V::dot(sum, operand, word);
+            }
           }
         }
       }
@@ -166,8 +155,8 @@ struct Batch {
       JUNO_UNROLL
       for (std::size_t c = 0; c < kColumns; ++c) {
         Int& sum = isum[c][r];
-        // Sums of codes with minima fit into 16 bits (3 * 128 * 16), as their scales do: one instruction for both.
-        sum = D::kMinima ? V::dot_16(sum, p[c][r], scales) : V::add(sum, V::multiply(p[c][r], scales));
+        // Sums of codes with minima fit into 16 bits (3 * 128 * 16), as their scales do.
+        sum = D::kMinima ? V::multiply_add_16(sum, p[c][r], scales) : V::multiply_add(sum, p[c][r], scales);
       }
     }
   }
@@ -220,4 +209,4 @@ void gemv(const TileJob& job) noexcept {
 }
 
 }  // namespace
-}  // namespace juno::kernel::x86
+}  // namespace juno::kernel::simd

@@ -8,9 +8,9 @@
 // stay in registers. Float sums of the chunk wait in memory for the next super-block.
 #pragma once
 
-#include "kernel/x86/gemv.h"
+#include "kernel/simd/gemv.h"
 
-namespace juno::kernel::x86 {
+namespace juno::kernel::simd {
 namespace {
 
 /// Columns of one chunk: their activations of a super-block and their sums have to stay in the first-level cache beside
@@ -41,7 +41,7 @@ class Gemm {
       decode(tile + s * Layout::kSuperBlockBytes);
       for (std::size_t c = 0; c < count; ++c) {
         const layout::ActivationBlock* y = columns[c].activations + s;
-        if constexpr (D::kBiased) corrections<V, Layout>(*y, corrected_[c]);
+        if constexpr (D::kBiased) V::template corrections<Layout::kSubBlockWeights>(y->sums, corrected_[c]);
         // Columns lie too far apart for the processor to see what comes next: the next super-block or, after the last,
         // where the results go.
         if (s + 1 < job_.super_blocks) {
@@ -83,8 +83,8 @@ class Gemm {
         JUNO_UNROLL
         for (std::size_t step = 0; step < D::kSteps; ++step) {
           JUNO_UNROLL
-          for (std::size_t r = 0; r < kRowVectors; ++r) {
-            std::array<Int, D::kVectors> vectors;
+          for (std::size_t r = 0; r < kRowVectors; r += D::kRows) {
+            std::array<Int, D::kRows * D::kVectors> vectors;
             if constexpr (D::kFolds) {
               vectors = decoder_.folded(super_block, sub, step, r * V::kLanes);
             } else {
@@ -93,7 +93,10 @@ class Gemm {
             JUNO_UNROLL
             for (std::size_t k = 0; k < D::kVectors; ++k) {
               const std::size_t group = (sub * D::kSteps + step) * D::kVectors + k;
-              V::store(weights_[group] + r * V::kBytes, vectors[k]);
+              JUNO_UNROLL
+              for (std::size_t row = 0; row < D::kRows; ++row) {
+                V::store(weights_[group] + (r + row) * V::kBytes, vectors[row * D::kVectors + k]);
+              }
             }
           }
         }
@@ -159,7 +162,7 @@ class Gemm {
         const Int scales = V::load(scales_[sum] + (row + r) * V::kLanes);
         JUNO_UNROLL
         for (std::size_t c = 0; c < kColumns; ++c) {
-          isum[r][c] = D::kFolds ? p[r][c] : V::add(isum[r][c], V::multiply(p[r][c], scales));
+          isum[r][c] = D::kFolds ? p[r][c] : V::multiply_add(isum[r][c], p[r][c], scales);
         }
       }
     }
@@ -236,4 +239,4 @@ void gemm(const TileJob& job) noexcept {
 }
 
 }  // namespace
-}  // namespace juno::kernel::x86
+}  // namespace juno::kernel::simd
