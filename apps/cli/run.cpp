@@ -15,6 +15,7 @@
 #include "base/output_file.h"
 #include "choice.h"
 #include "commands.h"
+#include "comparison.h"
 #include "gguf/reader.h"
 #include "juno/engine.h"
 #include "juno/receipt.h"
@@ -35,6 +36,7 @@ struct Options {
   std::string logits;
   GenerationOptions generation;
   ChoiceOptions choice;
+  std::size_t compare = 0;
   std::uint32_t context = 0;
   int threads = 2;
   bool raw = false;
@@ -105,8 +107,26 @@ Result<std::string> read_prompt(const Options& options) {
   return read_stream(std::cin, "standard input");
 }
 
+/// Tokens a second of llama.cpp's own code; 0 if it was stopped, or its text had ended before there was anything to
+/// time.
+Result<double> native_rate(const SessionOptions& options, const std::string& prompt, GenerationOptions generation,
+                           std::size_t count) {
+  generation.count = count;
+  integration::set_enabled(false);
+  const auto session = Session::open(options);
+  integration::set_enabled(true);
+  if (!session && session.error().code == ErrorCode::interrupted) return 0.0;
+  if (!session) return session.error();
+  const auto result = (*session)->generate(prompt, generation, {}, {});
+  if (!result) return result.error();
+  return generation_rate(*result);
+}
+
 Status run_model(const Options& options) {
   if (!options.engine.empty()) integration::set_enabled(options.engine == "juno");
+  if (options.compare != 0 && !integration::target().enabled) {
+    return Error{ErrorCode::invalid_argument, "use --compare", "the engine", "it is native already"};
+  }
   if (const Status applied = options.choice.apply(); !applied) return applied;
   // Our reader says exactly what is wrong with a bad file; llama.cpp's log would not.
   if (const auto header = gguf::read_header(options.model); !header) return header.error();
@@ -124,15 +144,17 @@ Status run_model(const Options& options) {
   if (const Status status = logits.open(); !status) return status;
 
   std::optional<LoadProgress> progress(std::in_place, stderr, isatty(STDERR_FILENO) != 0);
-  const auto session =
-      Session::open({.model = options.model,
-                     .threads = options.threads,
-                     .context = options.context,
-                     .memory_map = !options.no_mmap,
-                     .log_to_stderr = options.verbose,
-                     .stop = &StopOnSignal::requested(),
-                     .progress = [&](float fraction, double seconds) { progress->update(fraction, seconds); }});
+  SessionOptions session_options{
+      .model = options.model,
+      .threads = options.threads,
+      .context = options.context,
+      .memory_map = !options.no_mmap,
+      .log_to_stderr = options.verbose,
+      .stop = &StopOnSignal::requested(),
+      .progress = [&](float fraction, double seconds) { progress->update(fraction, seconds); }};
+  auto session = Session::open(session_options);
   progress.reset();
+  session_options.progress = {};
   if (!session) return session.error();
   const bool chat = !options.raw && (*session)->has_chat_template();
   if (!chat && !options.system.empty()) {
@@ -146,7 +168,8 @@ Status run_model(const Options& options) {
                    .load_seconds = (*session)->load_seconds(),
                    .after_prompt = {},
                    .at_end = {},
-                   .target = integration::target()};
+                   .target = integration::target(),
+                   .native_rate = {}};
   bool first = true;
   const auto on_logits = [&](std::span<const float> row) {
     if (std::exchange(first, false)) report.after_prompt = receipt::ledger().snapshot();
@@ -164,11 +187,19 @@ Status run_model(const Options& options) {
   // Stopped while reading the prompt there are no logits, and an older file is worth more than an empty one.
   const bool any = !report.generation.tokens.empty();
   if (const Status status = any ? logits.finish() : logits.status(); !status) return status;
+  if (!options.json) {
+    fmt::print("\n");
+    if (const Status status = flush_output(); !status) return status;
+  }
+  if (options.compare != 0 && !StopOnSignal::requested()) {
+    (*session).reset();  // two of them might not fit into memory
+    const auto rate = native_rate(session_options, *prompt, options.generation, options.compare);
+    if (!rate) return rate.error();
+    if (!StopOnSignal::requested()) report.native_rate = *rate;
+  }
   if (options.json) {
     fmt::print("{}", summary_json(report));
   } else {
-    fmt::print("\n");
-    if (const Status status = flush_output(); !status) return status;
     std::fputs(("\n" + summary_text(report)).c_str(), stderr);  // the answer is out: not worth failing for
   }
   return Done{};
@@ -211,6 +242,11 @@ Command add_run(CLI::App& program) {
   command->add_option("--engine", options->engine, "juno or native; default: JUNO_ENGINE, else juno")
       ->check(CLI::IsMember({"juno", "native"}));
   options->choice.add_to(*command);
+  command
+      ->add_option("--compare", options->compare,
+                   "Then time so many tokens of the native engine, to say what compiling is worth")
+      ->check(CLI::Range(std::size_t{2}, std::size_t{1} << 20))
+      ->type_name("TOKENS");
   command->add_option("--logits", options->logits, "Write each step's raw float32 logits to this file")
       ->type_name("FILE");
   command->add_flag("--json", options->json, "Machine-readable output (docs/json.md)");

@@ -9,6 +9,9 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+
+#include "comparison.h"
 
 namespace juno::cli {
 namespace {
@@ -20,13 +23,6 @@ double rate(double count, double seconds) { return seconds > 0 ? count / seconds
 
 double prompt_rate(const Generation& generation) {
   return rate(static_cast<double>(generation.prompt_tokens), generation.prompt_seconds);
-}
-
-/// The first token comes with the prompt.
-double generation_rate(const Generation& generation) {
-  return generation.tokens.size() < 2
-             ? 0.0
-             : rate(static_cast<double>(generation.tokens.size() - 1), generation.generation_seconds);
 }
 
 /// The largest resident size of this process so far.
@@ -97,6 +93,22 @@ Totals totals_of(const std::vector<receipt::TensorReceipt>& receipts) {
   return totals;
 }
 
+std::optional<std::uint64_t> pays_off(const RunReport& report, const Totals& totals) {
+  return pays_off_after(totals.pack_seconds, report.native_rate.value_or(0), generation_rate(report.generation));
+}
+
+std::string gain_text(const RunReport& report, const Totals& totals) {
+  if (!report.native_rate) return "  compiling pays off after: not known, --compare 32 measures it\n";
+  const double native = *report.native_rate;
+  const double ours = generation_rate(report.generation);
+  if (native <= 0 || ours <= 0) return "  compiling pays off after: not known, the text ended too soon\n";
+  const auto tokens = pays_off(report, totals);
+  return fmt::format("  compared  native {:.1f} tokens/s, juno {:.1f} tokens/s: {:.1f} times\n", native, ours,
+                     ours / native) +
+         (tokens ? fmt::format("  compiling pays off after about {} tokens\n", *tokens)
+                 : "  compiling does not pay off: generation was not faster\n");
+}
+
 }  // namespace
 
 std::string summary_text(const RunReport& report) {
@@ -143,9 +155,7 @@ std::string summary_text(const RunReport& report) {
     fmt::format_to(line, "  {}  {} calls for the prompt, {} for the generation\n", kernel, in_prompt,
                    calls - in_prompt);
   }
-  if (totals.compiled != 0) {
-    fmt::format_to(line, "  compiling pays off after: not known, no gain has been measured on this CPU\n");
-  }
+  if (totals.compiled != 0) text += gain_text(report, totals);
   return text;
 }
 
@@ -153,6 +163,7 @@ std::string summary_json(const RunReport& report) {
   const Generation& generation = report.generation;
   const Totals totals = totals_of(report.at_end);
   const Calls prompt = calls_of(report.after_prompt);
+  const auto tokens = totals.compiled != 0 ? pays_off(report, totals) : std::nullopt;
   const Json document = {{"text", generation.text},
                          {"tokens", generation.tokens},
                          {"ending", to_string(generation.ending)},
@@ -161,7 +172,7 @@ std::string summary_json(const RunReport& report) {
                          {"generation_tokens_per_second", generation_rate(generation)},
                          {"load_seconds", report.load_seconds},
                          {"compile_seconds", totals.pack_seconds},
-                         {"compile_pays_off_after_tokens", nullptr},
+                         {"compile_pays_off_after_tokens", tokens ? Json(*tokens) : Json(nullptr)},
                          {"peak_memory_bytes", peak_memory_bytes()},
                          {"calls", {{"prompt", prompt}, {"generation", minus(calls_of(report.at_end), prompt)}}},
                          {"receipts", Json::parse(receipt::to_json(report.at_end, report.target))}};

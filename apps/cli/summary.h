@@ -3,6 +3,7 @@
 // What `juno run` says after the text: speed, time, memory, and which kernels ran in which phase.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct RunReport {
   std::vector<receipt::TensorReceipt> after_prompt;  ///< receipts when the prompt had been read
   std::vector<receipt::TensorReceipt> at_end;
   Target target;
+  std::optional<double> native_rate;  ///< tokens a second of llama.cpp's own code, with --compare; 0: none to time
 };
 
 /// A few lines for people.

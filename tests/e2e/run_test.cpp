@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <regex>
 
 #include "programs.h"
 
@@ -201,6 +202,43 @@ TEST(Run, TextGoesToStandardOutputAndTheSummaryToStandardError) {
   const std::string few = calls_line(kernel(), two ? 4 : 15, 60);
   EXPECT_NE(plain.err.find(few), std::string::npos) << plain.text();
   if (two) EXPECT_NE(plain.err.find(calls_line(kernel_for_many(), 11, 0)), std::string::npos) << plain.text();
+}
+
+TEST(Run, ComparingTimesTheNativeEngineAndChangesNothingElse) {
+  const Ran alone = run_model(plain_model(), {}, compiling());
+  const Ran compared = run_model(plain_model(), {"--compare", "4"}, compiling());
+  ASSERT_FALSE(alone.json.is_null());
+  ASSERT_FALSE(compared.json.is_null());
+  EXPECT_TRUE(compared.logits == alone.logits);
+  EXPECT_EQ(compared.json.at("tokens"), alone.json.at("tokens"));
+  EXPECT_EQ(compared.json.at("calls"), alone.json.at("calls"));
+  EXPECT_EQ(decisions(compared.json.at("receipts")), decisions(alone.json.at("receipts")));
+  EXPECT_TRUE(alone.json.at("compile_pays_off_after_tokens").is_null());
+
+  // What is faster here, nobody knows; that both were timed, the summary says.
+  const Arguments run = {"run", file_of(plain_model()), "--prompt", "Once upon a time", "-n", "5"};
+  Arguments comparing = run;
+  comparing.insert(comparing.end(), {"--compare", "4"});
+  const Outcome outcome = juno(comparing, compiling());
+  ASSERT_TRUE(succeeds(outcome));
+  std::smatch found;
+  const std::regex line("compared  native ([0-9.]+) tokens/s, juno ([0-9.]+) tokens/s: ([0-9.]+) times\n");
+  ASSERT_TRUE(std::regex_search(outcome.err, found, line)) << outcome.text();
+  EXPECT_GT(std::stod(found[1]), 0);
+  EXPECT_GT(std::stod(found[2]), 0);
+  const bool pays = outcome.err.find("compiling pays off after about ") != std::string::npos;
+  const bool does_not = outcome.err.find("compiling does not pay off") != std::string::npos;
+  EXPECT_NE(pays, does_not) << outcome.text();
+  const Outcome without = juno(run, compiling());
+  EXPECT_NE(without.err.find("compiling pays off after: not known"), std::string::npos) << without.text();
+}
+
+TEST(Run, ComparingWithTheSameEngineIsRefused) {
+  const Arguments run = {"run", file_of(plain_model()), "--prompt", "x", "--compare", "4"};
+  Arguments native = run;
+  native.insert(native.end(), {"--engine", "native"});
+  EXPECT_TRUE(fails_with(juno(native), 2, "--compare"));
+  EXPECT_TRUE(fails_with(juno(run, {{"JUNO_ENGINE", "native"}}), 2, "--compare"));
 }
 
 TEST(Run, EngineOptionOverridesTheEnvironment) {
