@@ -7,17 +7,19 @@
 //   products/s   weights times columns
 //   bytes/s      packed bytes read
 //   bandwidth    the same as a share of what one thread reads when it does nothing else, measured by this program
+//
+// read/threads:N is that: what so many threads read together.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <map>
 #include <memory>
-#include <numeric>
+#include <thread>
 #include <vector>
 
+#include "bandwidth.h"
 #include "dispatch/registry.h"
 #include "dispatch/sample.h"
 #include "layout/layout_list.h"
@@ -25,24 +27,10 @@
 namespace {
 
 using namespace juno;
+using bench::kMemoryBytes;
+using bench::read_bandwidth;
 
 constexpr std::size_t kSuperBlocks = 8;  // rows of 2048 weights
-constexpr std::size_t kMemoryBytes = std::size_t{192} << 20;
-
-/// Bytes per second that one thread reads from memory: the best of several passes over more than any cache holds.
-double read_bandwidth() {
-  static const double best = [] {
-    const std::vector<std::uint64_t> words(kMemoryBytes / sizeof(std::uint64_t), 1);
-    double seconds = 1e9;
-    for (int pass = 0; pass < 8; ++pass) {
-      const auto begin = std::chrono::steady_clock::now();
-      benchmark::DoNotOptimize(std::accumulate(words.begin(), words.end(), std::uint64_t{0}));
-      seconds = std::min(seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-    }
-    return static_cast<double>(kMemoryBytes) / seconds;
-  }();
-  return best;
-}
 
 bool equals_specification(const kernel::KernelInfo& kernel, const layout::Info& layout, std::size_t columns) {
   const dispatch::Sample sample(layout, 2 * layout.tile_rows + 5, kSuperBlocks, columns);
@@ -92,7 +80,7 @@ void run(benchmark::State& state, const kernel::KernelInfo& kernel, bool memory,
   state.counters["weights/s"] = per_second(weights);
   state.counters["products/s"] = per_second(weights * static_cast<double>(columns));
   state.counters["bytes/s"] = per_second(bytes);
-  if (memory) state.counters["bandwidth"] = per_second(bytes / read_bandwidth());
+  if (memory) state.counters["bandwidth"] = per_second(bytes / read_bandwidth(1));
 }
 
 }  // namespace
@@ -114,7 +102,11 @@ int main(int argc, char** argv) {
       }
     }
   }
-  benchmark::AddCustomContext("read bandwidth, 1 thread", fmt::format("{:.1f} GB/s", read_bandwidth() / 1e9));
+  for (unsigned threads = 1; threads <= std::max(1u, std::thread::hardware_concurrency()); threads *= 2) {
+    benchmark::RegisterBenchmark(fmt::format("read/threads:{}", threads).c_str(), [threads](benchmark::State& state) {
+      for (auto _ : state) state.counters["bytes/s"] = read_bandwidth(threads);
+    })->Iterations(1);
+  }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;
