@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bandwidth.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <barrier>
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <new>
 #include <numeric>
 #include <span>
 #include <thread>
@@ -20,6 +24,26 @@ using Line = std::array<std::uint64_t, 8>;
 
 constexpr int kPasses = 8;
 constexpr std::size_t kAhead = 8192 / sizeof(Line);
+
+constexpr std::align_val_t kLargePage{std::size_t{2} << 20};
+
+/// In large pages where the system has them, as packed weights are.
+class Memory {
+ public:
+  Memory() : lines_(static_cast<Line*>(::operator new(kMemoryBytes, kLargePage))) {
+#if defined(MADV_HUGEPAGE)
+    madvise(lines_.get(), kMemoryBytes, MADV_HUGEPAGE);
+#endif
+    std::uninitialized_fill_n(lines_.get(), kMemoryBytes / sizeof(Line), Line{1, 1, 1, 1, 1, 1, 1, 1});
+  }
+  [[nodiscard]] std::span<const Line> lines() const { return {lines_.get(), kMemoryBytes / sizeof(Line)}; }
+
+ private:
+  struct Delete {
+    void operator()(Line* lines) const noexcept { ::operator delete(lines, kLargePage); }
+  };
+  std::unique_ptr<Line, Delete> lines_;
+};
 
 /// The sum of what it read, so that reading is not optimised away.
 std::uint64_t read(std::span<const Line> lines, bool prefetch) {
@@ -54,7 +78,8 @@ double seconds_to_read(std::span<const Line> lines, unsigned threads, bool prefe
 }
 
 double measure(unsigned threads) {
-  const std::vector<Line> lines(kMemoryBytes / sizeof(Line), Line{1, 1, 1, 1, 1, 1, 1, 1});
+  const Memory memory;
+  const auto lines = memory.lines();
   const auto bytes = static_cast<double>(lines.size() / threads * threads * sizeof(Line));
   double best = 0;
   for (int pass = 0; pass < kPasses; ++pass) {
