@@ -116,6 +116,7 @@ class Expected:
     tensors: frozenset  # those that Juno compiles
     kernels: frozenset  # those that may run
     bytes_per_token: int  # that one column reads: every matrix once, as it lies in memory
+    weights: int  # of those matrices
 
 
 def expect(folder, model, switches):
@@ -129,6 +130,7 @@ def expect(folder, model, switches):
         tensors=frozenset(t["name"] for t in products if t["decision"] == "juno"),
         kernels=frozenset(k for s in sets if s["selected"] for k in s["kernels"]),
         bytes_per_token=sum(t["bytes_packed"] or t["bytes_native"] for t in products),
+        weights=sum(t["rows"] * t["columns"] * t["matrices"] for t in products),
     )
 
 

@@ -58,6 +58,11 @@ def share(result, entry, line, engine="juno"):
     return line.rate(engine) * entry["bytes_per_token"][engine] / bandwidth(result, line.threads)
 
 
+def bound(result, entry, line):
+    """The ratio that Juno would have if it read at the read bandwidth and did nothing else."""
+    return bandwidth(result, line.threads) / entry["bytes_per_token"]["juno"] / line.rate("native")
+
+
 def judge(result):
     """Adds "noise" and "verdicts" to the result: what was to be reached, what was, and whether that does."""
     entries = result["formats"]
@@ -76,9 +81,9 @@ def judge(result):
             if line.test == "decode":
                 part = share(result, entry, line)
                 target = entry["targets"]["decode"]
-                bound = line.threads > 1 and part >= BANDWIDTH
+                as_good = line.threads > 1 and part >= BANDWIDTH
                 suffix = f" ({part:.0%} of the read bandwidth)" if line.threads > 1 else ""
-                verdict(name, f"decode, {threads}{suffix}", line.ratio(), target, line.ratio() >= target or bound)
+                verdict(name, f"decode, {threads}{suffix}", line.ratio(), target, line.ratio() >= target or as_good)
                 four = find(lines, "4 columns", line.threads)
                 if four is not None:
                     verdict(name, f"4 columns against 1, {threads}", four.rate("juno") / line.rate("juno"), FOUR_COLUMNS)
@@ -107,7 +112,7 @@ def machine_lines(result):
     m = result["machine"]
     virtual = ", a virtual machine" if m["virtual_machine"] else ""
     caches = ", ".join(f"{level} {size}" for level, size in m["caches"].items())
-    widths = " and ".join(f"{max(v) / 1e9:.1f} GB/s with {t}" for t, v in result["bandwidth"].items())
+    widths = ", ".join(f"{max(v) / 1e9:.1f} GB/s with {t}" for t, v in result["bandwidth"].items())
     processes = result["processes"]
     return [
         f"- machine: {m['cpu']} (family/model {m['cpu_family_and_model']}), {m['hardware_threads']} hardware threads"
@@ -134,9 +139,10 @@ def markdown(result):
             cells = [name, str(line.threads), line.spread("native"), line.spread("juno"), f"{line.ratio():.2f}"]
             if line.test == "decode":
                 parts = [f"{share(result, entry, line, engine):.0%}" for engine in ("native", "juno")]
-                decode.append([*cells, f"{entry['targets']['decode']:.1f}", *parts])
+                decode.append([*cells, f"{entry['targets']['decode']:.1f}", f"{bound(result, entry, line):.1f}", *parts])
             else:
-                batches.append([name, line.test, *cells[1:]])
+                products = line.rate("juno") * entry["weights"] / 1e9
+                batches.append([name, line.test, *cells[1:], number(products)])
             for engine in line.samples:
                 if engine in ("native", "juno") or "built for" in engine:
                     continue
@@ -148,9 +154,10 @@ def markdown(result):
                 avx2.append([name, line.test, str(line.threads), line.spread(base),
                              *(f"{line.spread(e)}, {line.ratio(e, base):.2f}" for e in ours)])
     text += ["## One token at a time", ""]
-    text += table(["format", "threads", "native", "juno", "ratio", "target", "bandwidth used: native", "juno"], decode)
+    text += table(["format", "threads", "native", "juno", "ratio", "target", "memory allows", "bandwidth used: native", "juno"],
+                  decode)
     text += ["## Several columns at a time", ""]
-    text += table(["format", "test", "threads", "native", "juno", "ratio"], batches)
+    text += table(["format", "test", "threads", "native", "juno", "ratio", "juno: G products/s"], batches)
     if sets:
         text += ["## Narrower instruction sets, 1 thread", ""]
         text += table(["format", "test", "kernels", "tokens/s", "of the best kernels", "of native"], sets)

@@ -90,6 +90,7 @@ def measure_format(bench, plan, engines, others, native_avx2, model):
         alternate(bench, native_avx2, model, plan.short(), expected, 1, lines)
         alternate(bench, native_avx2, model, plan.prefill(), expected, 1, lines)
     return {
+        "weights": expected[engines[0]].weights,
         "bytes_per_token": {e.name: x.bytes_per_token for e, x in expected.items()},
         "compiled": {e.name: len(x.tensors) for e, x in expected.items()},
         "lines": [{"test": t, "threads": n, "samples": s} for (t, n), s in lines.samples.items()],
