@@ -51,6 +51,8 @@ constexpr Item kExamples[] = {
     {"juno inspect model.gguf --skip '^output' --show attn",
      "What becomes of the attention's tensors, the output left out."},
     {"juno run model.gguf < question.txt", "The prompt from standard input."},
+    {"juno run model.gguf -p Hello --compare 32",
+     "Then 32 tokens of the native engine, to say what compiling is worth."},
 };
 
 std::string escaped(std::string_view text) {
