@@ -168,7 +168,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the temporary folder goes
     try:
         main()
-    except Failure as failure:
+    except (Failure, OSError) as failure:  # such as a program that was not built, or a full disk
         sys.exit(f"bench/model/run.py: {failure}")
     except KeyboardInterrupt:
         sys.exit(130)
