@@ -110,6 +110,7 @@ def arguments():
     parser.add_argument("--out", type=Path, default=ROOT / "build/bench", help="folder for model.md and model.json")
     parser.add_argument("--avx2", action="store_true", help="also a native engine compiled for AVX2 (build/package)")
     parser.add_argument("--formats", help="only these, such as IQ3_S,Q2_K")
+    parser.add_argument("--threads", help="only with so many threads: 1, or 2; both if not given")
     parser.add_argument("--wait", type=float, default=0, metavar="SECONDS",
                         help="spend so long in all on waiting for a quiet machine, and on repeating what was disturbed")
     return parser.parse_args()
@@ -122,6 +123,8 @@ def main():
         plan.formats = options.formats.split(",")
         if unknown := [f for f in plan.formats if f not in FORMATS]:
             raise Failure(f"no format {unknown[0]}: {', '.join(FORMATS)}")
+    if options.threads:
+        plan.threads = [int(t) for t in options.threads.split(",")]
     release, package = ROOT / "build/release/bin", ROOT / "build/package/bin"
     engines = (Engine("native", release, (("JUNO_ENGINE", "native"),)), Engine("juno", release, (("JUNO_ENGINE", "juno"),)))
     narrower = instruction_sets(release)
