@@ -47,16 +47,16 @@ class Plan:
         self.threads = [t for t in (1, 2) if t <= cores]
 
     def _threads(self, threads):
-        return ["-t", ",".join(map(str, threads))]
+        return ["-t", ",".join(map(str, threads or self.threads))]
 
-    def short(self, threads=None):
+    def short(self, columns=None, threads=None):
         """Decoding, and batches of a few columns: one ubatch each, as llama-bench's are up to 512."""
-        columns = ",".join(map(str, self.columns))
-        return ["-p", columns, "-n", str(self.tokens), "-r", str(self.repetitions), *self._threads(threads or self.threads)]
+        columns = ",".join(map(str, columns or self.columns))
+        return ["-p", columns, "-n", str(self.tokens), "-r", str(self.repetitions), *self._threads(threads)]
 
     def prefill(self, threads=None):
         # The warm-up would be as long as the measurement.
-        return ["-p", str(PREFILL), "-n", "0", "-r", "1", "--no-warmup", *self._threads(threads or self.threads)]
+        return ["-p", str(PREFILL), "-n", "0", "-r", "1", "--no-warmup", *self._threads(threads)]
 
 
 class Lines:
@@ -84,7 +84,7 @@ def measure_format(bench, plan, engines, others, native_avx2, model):
     alternate(bench, engines, model, plan.short(), expected, plan.rounds, lines)
     alternate(bench, engines, model, plan.prefill(), expected, plan.rounds, lines)
     for engine in others:
-        for arguments in (plan.short([1]), plan.prefill([1])):
+        for arguments in (plan.short([4], [1]), plan.prefill([1])):
             lines.add(engine.name, bench.measure(engine, model, arguments, expected[engine]))
     if native_avx2:
         alternate(bench, native_avx2, model, plan.short(), expected, 1, lines)
