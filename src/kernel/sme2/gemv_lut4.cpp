@@ -52,22 +52,23 @@ struct Lut4Kernel {
     }
   }
 
+  /// 16 activations of column `kIndex` of a batch; of the last one, unused, where the batch has fewer columns.
+  template <unsigned kIndex, unsigned kColumns>
+  JUNO_INLINE static svint8_t segment(const Blocks<kColumns>& y, std::size_t column) JUNO_SME2_STREAMING {
+    constexpr unsigned kBlock = std::min(kIndex, kColumns - 1);
+    return svld1rq_s8(svptrue_b8(), y.block[kBlock]->q + column);
+  }
+
   /// Columns `kColumn` .. `kColumn` + 15 of the super-block, and all after them in the pass that begins with `kFirst`.
   template <unsigned kColumns, unsigned kFirst, std::size_t kColumn = kFirst * Layout::kSubBlockWeights>
   JUNO_INLINE static void add_columns(svcount_t all_bytes, const std::uint8_t* super_block,
                                       const Blocks<kColumns>& y) JUNO_SME2_STREAMING {
     constexpr unsigned kSub = kColumn / Layout::kSubBlockWeights - kFirst;
     const std::uint8_t* codes = super_block + Layout::code_offset(0, kColumn);
-    const svbool_t all = svptrue_b8();
-    const svint8_t y_0 = svld1rq_s8(all, y.block[0]->q + kColumn);
-    svint8_t y_1 = y_0;
-    svint8_t y_2 = y_0;
-    svint8_t y_3 = y_0;
-    if constexpr (kColumns > 1) y_1 = svld1rq_s8(all, y.block[1]->q + kColumn);
-    if constexpr (kColumns > 2) {
-      y_2 = svld1rq_s8(all, y.block[2]->q + kColumn);
-      y_3 = svld1rq_s8(all, y.block[3]->q + kColumn);
-    }
+    const svint8_t y_0 = segment<0>(y, kColumn);
+    const svint8_t y_1 = segment<1>(y, kColumn);
+    const svint8_t y_2 = segment<2>(y, kColumn);
+    const svint8_t y_3 = segment<3>(y, kColumn);
     add_group<kColumns, kSub, 0>(all_bytes, codes, y_0, y_1, y_2, y_3);
     add_group<kColumns, kSub, 1>(all_bytes, codes + Layout::kGroupBytes, y_0, y_1, y_2, y_3);
     add_group<kColumns, kSub, 2>(all_bytes, codes + 2 * Layout::kGroupBytes, y_0, y_1, y_2, y_3);
